@@ -1,0 +1,33 @@
+//! The only place that knows how values become bytes (K13).
+//!
+//! [`canonical`] is the form of states and configs: bincode 2 with fixed-width little-endian integers. [`wire`] is the form
+//! of what travels or is stored in frames: bincode 2 with variable-length integers. Both refuse every byte string that they
+//! would not have written themselves, and neither reserves memory on the word of a count.
+
+pub mod canonical;
+pub mod wire;
+
+/// Decoding for a newtype whose constructor may refuse: a value out of range is a decode error, never a wrong type.
+macro_rules! decode_checked {
+    ($name:ident, $inner:ty, $make:expr, $what:literal) => {
+        impl<Context> bincode::Decode<Context> for $name {
+            fn decode<D: bincode::de::Decoder<Context = Context>>(
+                decoder: &mut D,
+            ) -> Result<Self, bincode::error::DecodeError> {
+                let inner = <$inner as bincode::Decode<Context>>::decode(decoder)?;
+                ($make)(inner).ok_or(bincode::error::DecodeError::Other($what))
+            }
+        }
+
+        bincode::impl_borrow_decode!($name);
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let inner = <$inner as serde::Deserialize>::deserialize(deserializer)?;
+                ($make)(inner).ok_or_else(|| serde::de::Error::custom(concat!($what, " out of range")))
+            }
+        }
+    };
+}
+
+pub(crate) use decode_checked;

@@ -1,0 +1,164 @@
+//! Bit packing along a schema: least significant bit first, each field as its distance from its least value.
+
+use alloc::vec::Vec;
+
+use super::schema::{FieldKind, InputError, InputField, InputSchema};
+
+/// Writes the fields of one input, in the schema's order. Keeps the first mistake and reports it at the end.
+#[derive(Debug)]
+pub struct Packer<'a> {
+    fields: core::slice::Iter<'a, InputField>,
+    written: u16,
+    bits: BitWriter,
+    error: Option<InputError>,
+}
+
+impl<'a> Packer<'a> {
+    pub(super) fn new(schema: &'a InputSchema) -> Self {
+        Packer { fields: schema.fields().iter(), written: 0, bits: BitWriter::default(), error: None }
+    }
+
+    /// Writes an integer or fixed-point field; a fixed-point one counts in its own units.
+    pub fn integer(&mut self, value: i64) {
+        self.put(|kind| match kind {
+            FieldKind::Integer { min, max } | FieldKind::Axis { min, max, .. } => {
+                (*min <= value && value <= *max).then(|| value.abs_diff(*min))
+            }
+            _ => None,
+        });
+    }
+
+    /// Writes a boolean field.
+    pub fn boolean(&mut self, value: bool) {
+        self.put(|kind| matches!(kind, FieldKind::Boolean).then_some(u64::from(value)));
+    }
+
+    /// Writes an enum field as the index of its choice.
+    pub fn choice(&mut self, index: u32) {
+        self.put(|kind| match kind {
+            FieldKind::Choice { choices } if index < *choices => Some(u64::from(index)),
+            _ => None,
+        });
+    }
+
+    /// Writes a bit set field; bit 0 is the first flag.
+    pub fn flags(&mut self, flags: u64) {
+        self.put(|kind| match kind {
+            FieldKind::Flags { .. } => (flags <= kind.greatest_raw()).then_some(flags),
+            _ => None,
+        });
+    }
+
+    fn put(&mut self, raw_of: impl FnOnce(&FieldKind) -> Option<u64>) {
+        let index = self.written;
+        self.written = self.written.saturating_add(1);
+        match self.fields.next().map(|field| (raw_of(field.kind()), field.kind().bits())) {
+            Some((Some(raw), bits)) => self.bits.put(raw, bits),
+            Some((None, _)) => {
+                self.error.get_or_insert(InputError::OutOfRange { field: index });
+            }
+            None => {
+                self.error.get_or_insert(InputError::FieldCount { written: self.written });
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<u8>, InputError> {
+        match self.error {
+            Some(error) => Err(error),
+            None if self.fields.len() > 0 => Err(InputError::FieldCount { written: self.written }),
+            None => Ok(self.bits.bytes),
+        }
+    }
+}
+
+/// Reads the fields of one validated input, in the schema's order. Beyond the last field, or for a field of another kind than
+/// was asked for, it gives the kind's zero: a mistake of the game's that is the same on every machine.
+#[derive(Debug)]
+pub struct Unpacker<'a> {
+    fields: core::slice::Iter<'a, InputField>,
+    bits: BitReader<'a>,
+}
+
+impl<'a> Unpacker<'a> {
+    pub(super) fn new(schema: &'a InputSchema, packed: &'a [u8]) -> Self {
+        Unpacker { fields: schema.fields().iter(), bits: BitReader::new(packed) }
+    }
+
+    /// Reads an integer or fixed-point field.
+    pub fn integer(&mut self) -> i64 {
+        match self.next() {
+            Some((FieldKind::Integer { min, .. } | FieldKind::Axis { min, .. }, raw)) => min.wrapping_add_unsigned(raw),
+            _ => 0,
+        }
+    }
+
+    /// Reads a boolean field.
+    pub fn boolean(&mut self) -> bool {
+        matches!(self.next(), Some((FieldKind::Boolean, 1)))
+    }
+
+    /// Reads an enum field: the index of the choice.
+    pub fn choice(&mut self) -> u32 {
+        match self.next() {
+            Some((FieldKind::Choice { .. }, raw)) => u32::try_from(raw).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Reads a bit set field.
+    pub fn flags(&mut self) -> u64 {
+        match self.next() {
+            Some((FieldKind::Flags { .. }, raw)) => raw,
+            _ => 0,
+        }
+    }
+
+    fn next(&mut self) -> Option<(&'a FieldKind, u64)> {
+        let kind = self.fields.next()?.kind();
+        Some((kind, self.bits.take(kind.bits())))
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct BitWriter {
+    pub(super) bytes: Vec<u8>,
+    used: usize,
+}
+
+impl BitWriter {
+    pub(super) fn put(&mut self, value: u64, bits: u32) {
+        for bit in 0..bits {
+            if self.used.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            if let Some(last) = self.bytes.last_mut() {
+                *last |= u8::from(value >> bit & 1 == 1) << (self.used % 8);
+            }
+            self.used += 1;
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct BitReader<'a> {
+    bytes: &'a [u8],
+    used: usize,
+}
+
+impl<'a> BitReader<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        BitReader { bytes, used: 0 }
+    }
+
+    /// The next `bits` bits; bits beyond the end are zero.
+    pub(super) fn take(&mut self, bits: u32) -> u64 {
+        let mut value = 0;
+        for bit in 0..bits {
+            let byte = self.bytes.get(self.used / 8).copied().unwrap_or(0);
+            value |= u64::from(byte >> (self.used % 8) & 1) << bit;
+            self.used += 1;
+        }
+        value
+    }
+}
