@@ -1,0 +1,399 @@
+//! The confirmed frame of one tick, its encoding, and the hash chain over all frames (A2, A12).
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use bincode::{BorrowDecode, Encode};
+
+use crate::codec::wire::{self, Cursor, WireError};
+use crate::digest::Digest;
+use crate::identity::MatchDescriptor;
+use crate::input::MAX_INPUT_BYTES;
+use crate::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount, SeatSet};
+use crate::tick::Tick;
+
+/// Most bytes of one command (K7).
+pub const MAX_COMMAND_BYTES: usize = 4096;
+/// Most commands that the authority orders into one frame; more wait for the next.
+pub const MAX_COMMANDS_PER_FRAME: usize = 64;
+
+/// Who issued a command (A9). A client's command always stands under its seat; only the room writes authority commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
+pub enum CommandSource {
+    /// A seat's request: the `game.` namespace.
+    Game(Seat),
+    /// The authority itself: the `syncplay.` namespace, which a client can't forge.
+    Authority,
+}
+
+/// What a frame says of one seat. A substitute's bytes stand in `input` like any other's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SeatFrame<'a> {
+    /// The confirmed input; `None` is the authority's null.
+    pub input: Option<&'a [u8]>,
+    /// Whether the input is a substitute for a human seat's missing one.
+    pub substituted: bool,
+    /// Who drives the seat.
+    pub presence: Presence,
+    /// Since which change of drivers.
+    pub epoch: ControlEpoch,
+}
+
+/// What the authority confirmed for one tick: every seat's input, the substituted seats, presence, and ordered commands.
+///
+/// A frame is self-contained (A2). It owns flat buffers that [`Frame::reset`] keeps, so one frame can be refilled each tick.
+#[doc(alias = "packet")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    generation: Generation,
+    tick: Tick,
+    seats: Vec<SeatRecord>,
+    commands: Vec<(CommandSource, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct SeatRecord {
+    input: Option<Range<usize>>,
+    substituted: bool,
+    presence: Presence,
+    epoch: ControlEpoch,
+}
+
+/// Why bytes are not a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The bytes are malformed or not canonical.
+    #[error("{0}")]
+    Encoding(#[from] WireError),
+    /// A seat, input or command is beyond what the match allows.
+    #[error("a seat, input or command is beyond the match's limits")]
+    Limit,
+    /// The frame abbreviates, but the frame before it is not known.
+    #[error("the frame before this one is not known")]
+    NoBase,
+}
+
+impl Frame {
+    /// An empty frame; seats are pushed next, in their order.
+    #[must_use]
+    pub fn new(generation: Generation, tick: Tick) -> Frame {
+        Frame { generation, tick, seats: Vec::new(), commands: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// Empties the frame for another tick and keeps its buffers.
+    pub fn reset(&mut self, generation: Generation, tick: Tick) {
+        (self.generation, self.tick) = (generation, tick);
+        self.seats.clear();
+        self.commands.clear();
+        self.bytes.clear();
+    }
+
+    /// Makes this frame equal to `other` and keeps its buffers.
+    pub fn copy_from(&mut self, other: &Frame) {
+        self.reset(other.generation, other.tick);
+        self.seats.extend_from_slice(&other.seats);
+        self.commands.extend_from_slice(&other.commands);
+        self.bytes.extend_from_slice(&other.bytes);
+    }
+
+    /// Adds the next seat. Seats come before commands.
+    pub fn push_seat(&mut self, seat: SeatFrame<'_>) {
+        let input = seat.input.map(|input| append(&mut self.bytes, input));
+        let SeatFrame { substituted, presence, epoch, .. } = seat;
+        self.seats.push(SeatRecord { input, substituted, presence, epoch });
+    }
+
+    /// Adds a command behind the ones that are there.
+    pub fn push_command(&mut self, source: CommandSource, payload: &[u8]) {
+        let payload = append(&mut self.bytes, payload);
+        self.commands.push((source, payload));
+    }
+
+    /// The generation whose ticks these are.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// The tick that this frame confirms.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// How many seats stand in the frame.
+    pub fn seat_count(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// What the frame says of `seat`; an empty seat beyond its seats.
+    pub fn seat(&self, seat: Seat) -> SeatFrame<'_> {
+        self.seats.get(seat.index()).map(|record| self.view(record)).unwrap_or_default()
+    }
+
+    /// What the frame says of each seat, in order.
+    pub fn seats(&self) -> impl Iterator<Item = SeatFrame<'_>> {
+        self.seats.iter().map(|record| self.view(record))
+    }
+
+    fn view(&self, record: &SeatRecord) -> SeatFrame<'_> {
+        let SeatRecord { substituted, presence, epoch, .. } = *record;
+        let input = record.input.clone().map(|range| &self.bytes[range]);
+        SeatFrame { input, substituted, presence, epoch }
+    }
+
+    /// The confirmed input of `seat`; `None` is null.
+    pub fn input(&self, seat: Seat) -> Option<&[u8]> {
+        self.seat(seat).input
+    }
+
+    /// The human seats whose input was missing at the deadline.
+    pub fn substituted(&self) -> SeatSet {
+        (0..)
+            .map_while(Seat::new)
+            .zip(&self.seats)
+            .filter(|(_, record)| record.substituted)
+            .map(|(seat, _)| seat)
+            .collect()
+    }
+
+    /// The ordered commands.
+    pub fn commands(&self) -> impl ExactSizeIterator<Item = (CommandSource, &[u8])> {
+        self.commands.iter().map(|(source, range)| (*source, &self.bytes[range.clone()]))
+    }
+
+    /// Appends the self-contained form: what the hash chain, logs and replays hold.
+    pub fn encode_full(&self, out: &mut Vec<u8>) {
+        wire::encode_into(&self.generation, out);
+        wire::encode_into(&self.tick, out);
+        self.encode_body(None, out);
+    }
+
+    /// Appends the form that travels behind `base`, the frame of the tick before: only what changed. Without a base it holds
+    /// everything, but still not its generation and tick, which the message around it gives.
+    pub fn encode_after(&self, base: Option<&Frame>, out: &mut Vec<u8>) {
+        self.encode_body(base, out);
+    }
+
+    fn encode_body(&self, base: Option<&Frame>, out: &mut Vec<u8>) {
+        let numbered = || (0..).map_while(Seat::new).zip(self.seats());
+        let unchanged = |(seat, view): &(Seat, SeatFrame<'_>)| base.is_some_and(|base| base.input(*seat) == view.input);
+        let changed: SeatSet = numbered().filter(|entry| !unchanged(entry)).map(|(seat, _)| seat).collect();
+        let same_drivers = base.is_some_and(|base| drivers(base).eq(drivers(self)));
+        wire::encode_into(&changed, out);
+        numbered()
+            .filter(|(seat, _)| changed.contains(*seat))
+            .for_each(|(_, view)| wire::encode_into(&view.input, out));
+        wire::encode_into(&self.substituted(), out);
+        wire::encode_into(&!same_drivers, out);
+        if !same_drivers {
+            drivers(self).for_each(|driver| wire::encode_into(&driver, out));
+        }
+        wire::encode_into(&(self.commands.len() as u64), out);
+        self.commands().for_each(|command| wire::encode_into(&command, out));
+    }
+
+    /// Reads the self-contained form, for a match of `seats` seats, from the front of `cursor` into this frame.
+    ///
+    /// # Errors
+    /// [`FrameError`]; the frame then holds nothing of use.
+    pub fn decode_full(&mut self, cursor: &mut Cursor<'_>, seats: SeatCount) -> Result<(), FrameError> {
+        let (generation, tick) = (cursor.take()?, cursor.take()?);
+        self.decode_after(cursor, None, FrameKey { generation, tick, seats })
+    }
+
+    /// Reads the form that [`Frame::encode_after`] writes.
+    ///
+    /// # Errors
+    /// [`FrameError`]; the frame then holds nothing of use.
+    pub fn decode_after(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        base: Option<&Frame>,
+        key: FrameKey,
+    ) -> Result<(), FrameError> {
+        self.reset(key.generation, key.tick);
+        let changed: SeatSet = cursor.take()?;
+        if !changed.fits(key.seats) {
+            return Err(FrameError::Limit);
+        }
+        for seat in key.seats.seats() {
+            let input = if changed.contains(seat) {
+                cursor.take::<Option<&[u8]>>()?
+            } else {
+                base.ok_or(FrameError::NoBase)?.input(seat)
+            };
+            if input.is_some_and(|input| input.len() > MAX_INPUT_BYTES) {
+                return Err(FrameError::Limit);
+            }
+            self.push_seat(SeatFrame { input, ..SeatFrame::default() });
+        }
+        self.decode_rest(cursor, base, key.seats)
+    }
+
+    fn decode_rest(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        base: Option<&Frame>,
+        seats: SeatCount,
+    ) -> Result<(), FrameError> {
+        let substituted: SeatSet = cursor.take()?;
+        if !substituted.fits(seats) {
+            return Err(FrameError::Limit);
+        }
+        let drivers_follow: bool = cursor.take()?;
+        for (seat, record) in seats.seats().zip(&mut self.seats) {
+            record.substituted = substituted.contains(seat);
+            (record.presence, record.epoch) = if drivers_follow {
+                cursor.take()?
+            } else {
+                let view = base.ok_or(FrameError::NoBase)?.seat(seat);
+                (view.presence, view.epoch)
+            };
+        }
+        let count: u64 = cursor.take()?;
+        if count > MAX_COMMANDS_PER_FRAME as u64 {
+            return Err(FrameError::Limit);
+        }
+        for _ in 0..count {
+            let (source, payload): (CommandSource, &[u8]) = cursor.take()?;
+            let foreign = matches!(source, CommandSource::Game(seat) if !seats.contains(seat));
+            if foreign || payload.len() > MAX_COMMAND_BYTES {
+                return Err(FrameError::Limit);
+            }
+            self.push_command(source, payload);
+        }
+        Ok(())
+    }
+}
+
+/// What an abbreviated frame does not say of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameKey {
+    /// The generation whose ticks these are.
+    pub generation: Generation,
+    /// The tick that the frame confirms.
+    pub tick: Tick,
+    /// Seats of the match.
+    pub seats: SeatCount,
+}
+
+fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
+    let start = bytes.len();
+    bytes.extend_from_slice(more);
+    start..bytes.len()
+}
+
+fn drivers(frame: &Frame) -> impl Iterator<Item = (Presence, ControlEpoch)> {
+    frame.seats().map(|view| (view.presence, view.epoch))
+}
+
+/// The hash chain over a generation's frames (A12): it starts at the descriptor's digest, and each link covers the link before
+/// and one frame's self-contained bytes. Equal heads mean equal histories.
+#[derive(Clone, Debug)]
+pub struct FrameChain {
+    head: Digest,
+    scratch: Vec<u8>,
+}
+
+impl FrameChain {
+    /// The chain before tick 0 of the generation that `descriptor` describes.
+    #[must_use]
+    pub fn new(descriptor: &MatchDescriptor) -> FrameChain {
+        FrameChain { head: descriptor.digest(), scratch: Vec::new() }
+    }
+
+    /// The digest over every frame so far.
+    pub fn head(&self) -> Digest {
+        self.head
+    }
+
+    /// Adds the next frame.
+    pub fn extend(&mut self, frame: &Frame) {
+        self.scratch.clear();
+        frame.encode_full(&mut self.scratch);
+        self.head = Digest::derived("retick 2026 frame chain v1", &[self.head.as_bytes(), &self.scratch]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn seats(count: u8) -> SeatCount {
+        SeatCount::new(count).expect("valid")
+    }
+
+    fn frame(tick: u64, inputs: &[Option<&[u8]>]) -> Frame {
+        let mut frame = Frame::new(Generation(3), Tick::new(tick));
+        for (input, number) in inputs.iter().zip(0u32..) {
+            let epoch = ControlEpoch(number);
+            frame.push_seat(SeatFrame { input: *input, substituted: number == 1, presence: Presence::Human, epoch });
+        }
+        frame
+    }
+
+    fn key(tick: u64, count: u8) -> FrameKey {
+        FrameKey { generation: Generation(3), tick: Tick::new(tick), seats: seats(count) }
+    }
+
+    fn decode_after(bytes: &[u8], base: Option<&Frame>, key: FrameKey) -> Result<Frame, FrameError> {
+        let mut cursor = Cursor::new(bytes);
+        let mut frame = Frame::new(Generation(0), Tick::ZERO);
+        frame.decode_after(&mut cursor, base, key)?;
+        cursor.finish()?;
+        Ok(frame)
+    }
+
+    #[test]
+    fn a2_a_frame_is_self_contained_and_the_wire_may_abbreviate_it() {
+        let first = frame(8, &[Some(b"ab"), None, Some(b"")]);
+        let mut second = frame(9, &[Some(b"ab"), Some(b"x"), Some(b"")]);
+        let seat = Seat::new(2).expect("valid");
+        second.push_command(CommandSource::Game(seat), b"build");
+        second.push_command(CommandSource::Authority, b"");
+
+        let mut full = vec![];
+        second.encode_full(&mut full);
+        let mut cursor = Cursor::new(&full);
+        let mut decoded = Frame::new(Generation(0), Tick::ZERO);
+        assert_eq!(decoded.decode_full(&mut cursor, seats(3)), Ok(()));
+        assert_eq!((&decoded, cursor.finish()), (&second, Ok(())));
+
+        let mut delta = vec![];
+        second.encode_after(Some(&first), &mut delta);
+        assert!(delta.len() + 6 < full.len(), "{} against {}", delta.len(), full.len());
+        assert_eq!(decode_after(&delta, Some(&first), key(9, 3)), Ok(second));
+        assert_eq!(decode_after(&delta, None, key(9, 3)), Err(FrameError::NoBase));
+    }
+
+    #[test]
+    fn a2_an_unchanged_frame_costs_four_bytes() {
+        let held: [Option<&[u8]>; 4] = [Some(&[7; 16]); 4];
+        let first = frame(8, &held);
+        let mut delta = vec![];
+        frame(9, &held).encode_after(Some(&first), &mut delta);
+        assert_eq!(delta.len(), 4);
+    }
+
+    #[test]
+    fn k13_frames_beyond_the_limits_are_refused() {
+        let mut bytes = vec![];
+        frame(0, &[Some(&[0; MAX_INPUT_BYTES + 1])]).encode_after(None, &mut bytes);
+        assert_eq!(decode_after(&bytes, None, key(0, 1)), Err(FrameError::Limit));
+        bytes.clear();
+        frame(0, &[None, None]).encode_after(None, &mut bytes);
+        assert_eq!(decode_after(&bytes, None, key(0, 1)), Err(FrameError::Limit));
+        bytes.clear();
+        let mut crowded = frame(0, &[None]);
+        (0..=MAX_COMMANDS_PER_FRAME).for_each(|_| crowded.push_command(CommandSource::Authority, b""));
+        crowded.encode_after(None, &mut bytes);
+        assert_eq!(decode_after(&bytes, None, key(0, 1)), Err(FrameError::Limit));
+        bytes.clear();
+        let mut foreign = frame(0, &[None]);
+        foreign.push_command(CommandSource::Game(Seat::new(1).expect("valid")), b"");
+        foreign.encode_after(None, &mut bytes);
+        assert_eq!(decode_after(&bytes, None, key(0, 1)), Err(FrameError::Limit));
+    }
+}
