@@ -1,0 +1,557 @@
+//! A player's machine for one match: runs one runtime, predicts, rolls back, keeps what can still be read (S1–S5, S8).
+//!
+//! The session is the one place that owns "confirmed": its frontier. It knows nothing of the network; frames come in through
+//! [`Session::confirm`], and nothing that it predicted comes out but the projection.
+
+mod advance;
+mod prediction;
+mod timeline;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+pub use self::prediction::RemotePrediction;
+use self::prediction::{LastInputs, LocalInputs};
+use self::timeline::Timeline;
+use crate::digest::Checksum;
+use crate::frame::Frame;
+use crate::identity::MatchDescriptor;
+use crate::input::{InputError, InputSchema};
+use crate::runtime::{AdvanceError, Capabilities, HydrateError, Keep, Output, Runtime, StepBatch, StepFault};
+use crate::seat::{Seat, SeatSet};
+use crate::snapshot::{Snapshot, SnapshotError};
+use crate::tick::Tick;
+
+/// Default of [`SessionPolicy::prediction_window_ticks`] (S3).
+pub const DEFAULT_PREDICTION_WINDOW_TICKS: u16 = 8;
+/// Default of [`SessionPolicy::checkpoint_window_ticks`] (S1).
+pub const DEFAULT_CHECKPOINT_WINDOW_TICKS: u32 = 256;
+/// Default of [`SessionPolicy::checksum_cadence_ticks`] (A8).
+pub const DEFAULT_CHECKSUM_CADENCE_TICKS: u32 = 120;
+/// Most frames that may wait to be applied: ten minutes at 120 Hz. More is a fault of whoever feeds the session.
+pub const MAX_QUEUED_FRAMES: usize = 72_000;
+/// Most ticks ahead of the confirmed frontier for which a local input may be submitted.
+pub const MAX_LOCAL_INPUTS_AHEAD: u64 = 1024;
+
+const _: () = assert!(DEFAULT_CHECKPOINT_WINDOW_TICKS > DEFAULT_CHECKSUM_CADENCE_TICKS, "the window holds a cadence");
+
+/// What a session is to do (S1). The defaults are those of the spec.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionPolicy {
+    /// Most ticks ahead of the confirmed frontier that are predicted; 0 is lockstep (S3).
+    pub prediction_window_ticks: u16,
+    /// Most ticks behind the frontier for which a checkpoint of a report tick is kept (S5).
+    pub checkpoint_window_ticks: u32,
+    /// Every how many confirmed ticks a checksum comes out; the room's when networked (A8).
+    pub checksum_cadence_ticks: u32,
+    /// How the inputs of other seats are guessed (S4).
+    pub remote_prediction: RemotePrediction,
+    /// What the game needs of its runtime, checked at construction.
+    pub requires: Capabilities,
+    /// Whether confirmed frames come out as events, for a recorder (R4).
+    pub recording: Recording,
+}
+
+impl Default for SessionPolicy {
+    fn default() -> Self {
+        SessionPolicy {
+            prediction_window_ticks: DEFAULT_PREDICTION_WINDOW_TICKS,
+            checkpoint_window_ticks: DEFAULT_CHECKPOINT_WINDOW_TICKS,
+            checksum_cadence_ticks: DEFAULT_CHECKSUM_CADENCE_TICKS,
+            remote_prediction: RemotePrediction::default(),
+            requires: Capabilities::default(),
+            recording: Recording::default(),
+        }
+    }
+}
+
+/// Whether a session hands out the frames that it applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Recording {
+    /// It keeps their buffers for the next ones.
+    #[default]
+    Off,
+    /// Each comes out once as [`SessionEvent::Confirmed`].
+    Frames,
+}
+
+/// What happened on the confirmed timeline, and what it cost, in order.
+#[must_use]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SessionEvent {
+    /// A frame was applied as confirmed; only with [`Recording::Frames`].
+    Confirmed(Box<Frame>),
+    /// The checksum of the confirmed `S(tick)`, once for each report tick (A8).
+    Checksum {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// Its checksum.
+        checksum: Checksum,
+    },
+    /// A misprediction was corrected.
+    RolledBack {
+        /// The first wrong tick: `S(from)` was restored.
+        from: Tick,
+        /// The present that was resimulated to.
+        to: Tick,
+    },
+}
+
+/// What one [`Session::advance`] may do (N6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Most queued frames to apply; the others stay queued.
+    pub confirmed_frames: usize,
+    /// Where the caller wants the present: steps are predicted until `S(target)`, as far as the window reaches.
+    pub target: Tick,
+}
+
+/// What one [`Session::advance`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// Frames applied as confirmed.
+    pub confirmed_frames: usize,
+    /// Steps run in all: confirmed, resimulated and newly predicted.
+    pub steps: usize,
+    /// Ticks resimulated because of a misprediction; 0 without a rollback.
+    pub resimulated: u64,
+    /// Newly predicted ticks.
+    pub predicted: u64,
+    /// What keeps the present short of the target.
+    pub held: Option<Held>,
+}
+
+/// What keeps a session from predicting further. No input is lost by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// The prediction window is full (S3).
+    WindowFull,
+    /// A local seat has submitted no input for this tick.
+    InputMissing {
+        /// The seat.
+        seat: Seat,
+        /// The tick.
+        tick: Tick,
+    },
+    /// The game faults in this tick as predicted; a confirmed frame may still avert it (W5).
+    PredictedFault {
+        /// The tick.
+        tick: Tick,
+        /// What happened.
+        fault: StepFault,
+    },
+}
+
+/// Why there is no session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The runtime lacks what the policy requires.
+    #[error("the game requires {required:?}, the runtime has {available:?}")]
+    Capabilities {
+        /// What the policy requires.
+        required: Capabilities,
+        /// What the runtime has.
+        available: Capabilities,
+    },
+    /// The cadence is zero, or the checkpoint window does not hold one cadence.
+    #[error("a window of {window} ticks does not hold a checksum cadence of {cadence}")]
+    Cadence {
+        /// The checkpoint window, in ticks.
+        window: u32,
+        /// The cadence, in ticks.
+        cadence: u32,
+    },
+    /// A local seat is not one of the match's.
+    #[error("a local seat is not one of the match's")]
+    LocalSeat,
+    /// The runtime is not at `S(0)`.
+    #[error("the runtime is at tick {tick}, not 0")]
+    NotAtStart {
+        /// The runtime's tick.
+        tick: Tick,
+    },
+    /// The runtime could not keep `S(0)`.
+    #[error("the runtime could not keep S(0)")]
+    Runtime,
+}
+
+/// Why a local input was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The seat is not a local one.
+    #[error("seat {seat} is not local")]
+    SeatNotLocal {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The seat's inputs are submitted tick by tick, and this is not the next one.
+    #[error("the next tick to submit is {expected}, not {found}")]
+    NotNext {
+        /// The tick that is next.
+        expected: Tick,
+        /// The tick that was given.
+        found: Tick,
+    },
+    /// Too far ahead of the confirmed frontier.
+    #[error("tick {tick} is more than {MAX_LOCAL_INPUTS_AHEAD} ahead of the confirmed frontier")]
+    TooFarAhead {
+        /// The tick that was given.
+        tick: Tick,
+    },
+    /// The bytes are not an input of the game's schema.
+    #[error("{0}")]
+    Input(#[from] InputError),
+}
+
+/// Why a frame was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfirmError {
+    /// Frames come in order, without gap or repeat (I1).
+    #[error("the next frame is of tick {expected}, not {found}")]
+    NotNext {
+        /// The tick that is next.
+        expected: Tick,
+        /// The frame's tick.
+        found: Tick,
+    },
+    /// The frame is of another generation or seat count.
+    #[error("the frame is of another generation or number of seats")]
+    OtherMatch,
+    /// More than [`MAX_QUEUED_FRAMES`] wait.
+    #[error("{MAX_QUEUED_FRAMES} frames wait to be applied")]
+    QueueFull,
+    /// The frame holds commands, but the runtime decodes none (K7).
+    #[error("the frame holds commands, but the game takes none")]
+    CommandsUnsupported,
+}
+
+/// What ended a session for good. The state stays readable at its tick.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SessionFault {
+    /// The game faulted in a confirmed tick, as it does on every machine (W5).
+    #[error("runtime fault at tick {tick}: {fault}")]
+    Runtime {
+        /// The tick; `S(tick)` is readable.
+        tick: Tick,
+        /// What happened.
+        fault: StepFault,
+    },
+    /// The runtime refused what its contract allows; a fault of its implementation or of this machine.
+    #[error("the runtime broke its contract at tick {tick}")]
+    Contract {
+        /// The present at that moment.
+        tick: Tick,
+    },
+    /// The state has no canonical form, so there is no checksum to report.
+    #[error("{0}")]
+    Capture(AdvanceError),
+}
+
+/// A player's machine for one match.
+///
+/// Call [`Session::submit`] for each tick of each local seat, [`Session::confirm`] for each frame of the authority's, and
+/// [`Session::advance`] once a turn; then drain [`Session::poll_event`]. One `advance` runs at most one rollback, in one batch.
+pub struct Session {
+    runtime: Box<dyn Runtime>,
+    descriptor: MatchDescriptor,
+    policy: SessionPolicy,
+    schema: InputSchema,
+    local_seats: SeatSet,
+    local: LocalInputs,
+    last: LastInputs,
+    basis: LastInputs,
+    queue: VecDeque<Box<Frame>>,
+    spare_frames: Vec<Box<Frame>>,
+    timeline: Timeline,
+    events: VecDeque<SessionEvent>,
+    fault: Option<SessionFault>,
+    held_fault: Option<(Tick, StepFault)>,
+    projections: Projections,
+    batch: StepBatch,
+    comparison: StepBatch,
+    output: Output,
+    scratch: Vec<u8>,
+    malformed_commands: u64,
+}
+
+/// The projections of the present and of the tick before it, for deltas and interpolation (K9).
+#[derive(Debug, Default)]
+struct Projections {
+    current: Vec<u8>,
+    previous: Vec<u8>,
+    tick: Tick,
+}
+
+impl Session {
+    /// A session at `S(0)` of a match, with these seats driven locally.
+    ///
+    /// # Errors
+    /// [`SessionError`] when the policy asks for what the runtime or the match does not have.
+    pub fn new(
+        mut runtime: Box<dyn Runtime>,
+        descriptor: &MatchDescriptor,
+        policy: SessionPolicy,
+        local_seats: SeatSet,
+    ) -> Result<Session, SessionError> {
+        check_policy(runtime.as_ref(), descriptor, &policy, local_seats)?;
+        let mut output = Output::default();
+        runtime.keep(start_keep(runtime.capabilities()), &mut output).map_err(|_| SessionError::Runtime)?;
+        let mut timeline = Timeline::new(Tick::ZERO);
+        timeline.record_kept(&output.kept);
+        let schema = runtime.manifest().input_schema().clone();
+        let mut session = Session {
+            descriptor: descriptor.clone(),
+            policy,
+            local_seats,
+            local: LocalInputs::new(local_seats, Tick::ZERO),
+            last: LastInputs::new(descriptor.seats(), &schema),
+            basis: LastInputs::new(descriptor.seats(), &schema),
+            schema,
+            queue: VecDeque::new(),
+            spare_frames: Vec::new(),
+            timeline,
+            events: VecDeque::new(),
+            fault: None,
+            held_fault: None,
+            projections: Projections::default(),
+            batch: StepBatch::default(),
+            comparison: StepBatch::default(),
+            output,
+            scratch: Vec::new(),
+            malformed_commands: 0,
+            runtime,
+        };
+        session.take_projections();
+        Ok(session)
+    }
+
+    /// Hands over the input of a local seat for its next tick. It can't be changed afterwards.
+    ///
+    /// # Errors
+    /// [`SubmitError`]; nothing was taken then.
+    pub fn submit(&mut self, seat: Seat, tick: Tick, packed: &[u8]) -> Result<(), SubmitError> {
+        if !self.local_seats.contains(seat) {
+            return Err(SubmitError::SeatNotLocal { seat });
+        }
+        let expected = self.local.next(seat);
+        if tick != expected {
+            return Err(SubmitError::NotNext { expected, found: tick });
+        }
+        if tick.since(self.confirmed()) > MAX_LOCAL_INPUTS_AHEAD {
+            return Err(SubmitError::TooFarAhead { tick });
+        }
+        self.schema.validate(packed)?;
+        self.local.push(seat, packed);
+        Ok(())
+    }
+
+    /// The next tick for which [`Session::submit`] takes an input of `seat`.
+    pub fn next_input(&self, seat: Seat) -> Tick {
+        self.local.next(seat)
+    }
+
+    /// Skips the local ticks before `tick`, which the authority has confirmed without this session, after a reconnect.
+    pub fn skip_inputs_before(&mut self, tick: Tick) {
+        self.local.skip_before(tick);
+    }
+
+    /// Queues the authority's frame of the next tick. Nothing is stepped until [`Session::advance`].
+    ///
+    /// # Errors
+    /// [`ConfirmError`]; nothing was taken then.
+    pub fn confirm(&mut self, frame: &Frame) -> Result<(), ConfirmError> {
+        let expected = self.received();
+        if frame.generation() != self.descriptor.generation() || frame.seat_count() != self.descriptor.seats().count() {
+            return Err(ConfirmError::OtherMatch);
+        }
+        if frame.tick() != expected {
+            return Err(ConfirmError::NotNext { expected, found: frame.tick() });
+        }
+        if self.queue.len() >= MAX_QUEUED_FRAMES {
+            return Err(ConfirmError::QueueFull);
+        }
+        if frame.commands().len() > 0 && !self.runtime.capabilities().commands {
+            return Err(ConfirmError::CommandsUnsupported);
+        }
+        let mut queued = self.spare_frames.pop().unwrap_or_else(|| Box::new(Frame::new(frame.generation(), expected)));
+        queued.copy_from(frame);
+        self.queue.push_back(queued);
+        Ok(())
+    }
+
+    /// How many ticks are confirmed and applied: `S(confirmed)` is the last confirmed state.
+    pub fn confirmed(&self) -> Tick {
+        self.timeline.confirmed()
+    }
+
+    /// How many ticks' frames have been received, applied or queued.
+    pub fn received(&self) -> Tick {
+        self.confirmed().saturating_add(self.queue.len() as u64)
+    }
+
+    /// The present: the runtime holds `S(head)`, predicted beyond `S(confirmed)`.
+    pub fn head(&self) -> Tick {
+        self.timeline.head()
+    }
+
+    /// Frames that wait to be applied.
+    pub fn queued_frames(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Checkpoints that are kept now (I8).
+    pub fn kept_checkpoints(&self) -> usize {
+        self.timeline.kept_checkpoints()
+    }
+
+    /// The oldest tick that a rollback could return to.
+    pub fn oldest_checkpoint(&self) -> Option<Tick> {
+        self.timeline.oldest_checkpoint()
+    }
+
+    /// The checksum of the confirmed `S(tick)`, kept for the last report ticks (S5).
+    pub fn confirmed_checksum(&self, tick: Tick) -> Option<Checksum> {
+        if tick <= self.confirmed() { self.timeline.checksum(tick) } else { None }
+    }
+
+    /// The next event, in the order in which they happened.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.events.pop_front()
+    }
+
+    /// What ended the session, if anything did.
+    pub fn fault(&self) -> Option<&SessionFault> {
+        self.fault.as_ref()
+    }
+
+    /// The projection of the present, and that of the tick before it (equal at the start, and after a hydration).
+    pub fn projections(&self) -> (&[u8], &[u8]) {
+        (&self.projections.current, &self.projections.previous)
+    }
+
+    /// The match.
+    pub fn descriptor(&self) -> &MatchDescriptor {
+        &self.descriptor
+    }
+
+    /// The policy it was built with.
+    pub fn policy(&self) -> &SessionPolicy {
+        &self.policy
+    }
+
+    /// The seats that are driven locally.
+    pub fn local_seats(&self) -> SeatSet {
+        self.local_seats
+    }
+
+    /// Commands that did not decode and were skipped, in every step that was run (K7).
+    pub fn malformed_commands(&self) -> u64 {
+        self.malformed_commands
+    }
+
+    /// The last lines that the game logged (W5).
+    pub fn last_log(&self) -> Vec<alloc::string::String> {
+        self.runtime.last_log()
+    }
+
+    /// The checksum of the present, predicted or not; for tests and tools. What is reported is only ever confirmed.
+    ///
+    /// # Errors
+    /// [`AdvanceError`] when the state can't be captured.
+    pub fn head_checksum(&mut self) -> Result<Checksum, AdvanceError> {
+        self.output.clear();
+        self.runtime.keep(Keep::CHECKSUM, &mut self.output)?;
+        let kept = self.output.kept.first().and_then(|kept| kept.checksum);
+        kept.ok_or(AdvanceError::NotCurrent { first: self.head(), current: self.runtime.tick() })
+    }
+
+    /// A snapshot of the confirmed `S(tick)`, which must still be kept: the last confirmed state or a report tick's (S8).
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when the state was released or can't be read.
+    pub fn export_snapshot(&mut self, tick: Tick) -> Result<Snapshot, SnapshotError> {
+        let released = SnapshotError::Released { tick };
+        if tick > self.confirmed() {
+            return Err(released);
+        }
+        let checkpoint = self.timeline.checkpoint(tick).ok_or(released)?;
+        let mut state = Vec::new();
+        loop {
+            let total = self.runtime.export(checkpoint, state.len() as u64, usize::MAX, &mut state)?;
+            if state.len() as u64 >= total {
+                break;
+            }
+        }
+        let last_inputs = self.timeline.last_inputs_at(tick).unwrap_or_default();
+        Ok(Snapshot::new(&self.descriptor, tick, last_inputs, &state))
+    }
+
+    /// Replaces everything by a snapshot of this match. Everything is checked before anything changes (S8).
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; the session is as before then.
+    pub fn hydrate(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let state = snapshot.verify(&self.descriptor)?;
+        let last = LastInputs::from_snapshot(snapshot.last_inputs(), self.descriptor.seats(), &self.schema)?;
+        let tick = snapshot.tick();
+        self.runtime.hydrate(tick, &state).map_err(|error: HydrateError| SnapshotError::State(error))?;
+        self.output.clear();
+        let kept = self.runtime.keep(start_keep(self.runtime.capabilities()), &mut self.output);
+        self.timeline = Timeline::new(tick);
+        self.timeline.record_kept(&self.output.kept);
+        self.timeline.set_last_inputs(tick, &last);
+        self.last = last;
+        self.local = LocalInputs::new(self.local_seats, tick);
+        self.queue.clear();
+        self.events.clear();
+        self.fault = kept.err().map(SessionFault::Capture);
+        self.held_fault = None;
+        self.take_projections();
+        Ok(())
+    }
+
+    fn take_projections(&mut self) {
+        let Projections { current, previous, tick } = &mut self.projections;
+        for kept in &self.output.kept {
+            let Some(bytes) = self.output.projection(kept) else { continue };
+            if kept.tick != *tick {
+                core::mem::swap(current, previous);
+            }
+            current.clear();
+            current.extend_from_slice(bytes);
+            if previous.is_empty() {
+                previous.extend_from_slice(bytes);
+            }
+            *tick = kept.tick;
+        }
+    }
+}
+
+fn start_keep(capabilities: Capabilities) -> Keep {
+    let projection = if capabilities.projection { Keep::PROJECTION } else { Keep::NOTHING };
+    Keep::CHECKPOINT | Keep::CHECKSUM | projection
+}
+
+fn check_policy(
+    runtime: &dyn Runtime,
+    descriptor: &MatchDescriptor,
+    policy: &SessionPolicy,
+    local_seats: SeatSet,
+) -> Result<(), SessionError> {
+    let (required, available) = (policy.requires, runtime.capabilities());
+    if (required.commands && !available.commands) || (required.projection && !available.projection) {
+        return Err(SessionError::Capabilities { required, available });
+    }
+    let (window, cadence) = (policy.checkpoint_window_ticks, policy.checksum_cadence_ticks);
+    if cadence == 0 || window < cadence {
+        return Err(SessionError::Cadence { window, cadence });
+    }
+    if !local_seats.fits(descriptor.seats()) {
+        return Err(SessionError::LocalSeat);
+    }
+    if runtime.tick() != Tick::ZERO {
+        return Err(SessionError::NotAtStart { tick: runtime.tick() });
+    }
+    Ok(())
+}
