@@ -3,7 +3,7 @@
 //! A [`ConfigSchema`] names the fields with their types and limits, and is part of a game's identity. A [`SessionConfig`] is
 //! bytes that are short enough to travel, with their digest; whoever has no schema, such as the room, carries it unread.
 //! [`ConfigSchema::decode`] makes [`ConfigValues`] of it, or refuses it before tick 0. The bytes are the values in the
-//! schema's order, in the form of [`canonical`](crate::codec::canonical): integers as eight little-endian bytes, a boolean
+//! schema's order, in the form of [`canonical`]: integers as eight little-endian bytes, a boolean
 //! as one byte, texts and bytes after their length. Nothing else decodes, so equal configs have equal bytes and digests.
 
 use alloc::borrow::ToOwned;

@@ -281,6 +281,23 @@ mod tests {
         assert_eq!(decode_canonical::<BTreeSet<u16>>(&twice).unwrap_err().offset, 0);
     }
 
+    #[test]
+    fn k13_a_form_that_goes_on_or_ends_early_is_another_form() {
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct Doubled(#[serde(serialize_with = "twice")] u8);
+        fn twice<S: serde::Serializer>(value: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+            (value, value).serialize(serializer)
+        }
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct Halved(#[serde(deserialize_with = "half")] u8);
+        fn half<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+            <(u8, u8)>::deserialize(deserializer).map(|(first, _)| first)
+        }
+        let refusal = DecodeError { offset: 1, reason: DecodeReason::NotCanonical };
+        assert_eq!(decode_canonical::<Doubled>(&[7]), Err(refusal.clone()));
+        assert_eq!(decode_canonical::<Halved>(&[7, 7]), Err(refusal));
+    }
+
     #[derive(PartialEq, Debug, Serialize, Deserialize)]
     struct Holder {
         #[serde(with = "canonical_set")]

@@ -170,7 +170,7 @@ pub enum AbiError {
 /// A span of the guest's memory as one word: the pointer in the high half, the length in the low half.
 #[must_use]
 pub const fn pack_span(pointer: u32, length: u32) -> i64 {
-    ((pointer as u64) << 32 | length as u64).cast_signed()
+    (((pointer as u64) << 32) | length as u64).cast_signed()
 }
 
 /// The pointer and the length of a span.
@@ -254,7 +254,8 @@ fn seat_range(least: u32, most: u32) -> Result<RangeInclusive<u8>, AbiError> {
 
 fn capability_bits(capabilities: Capabilities) -> u32 {
     let Capabilities { commands, projection } = capabilities;
-    u32::from(commands) * CAPABILITY_COMMANDS | u32::from(projection) * CAPABILITY_PROJECTION
+    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+    bit(commands, CAPABILITY_COMMANDS) | bit(projection, CAPABILITY_PROJECTION)
 }
 
 fn capabilities_of(flags: u32) -> Result<Capabilities, AbiError> {
@@ -372,8 +373,8 @@ fn seat_flags(seat: &SeatStep<'_>) -> u32 {
         Presence::Bot => 2,
         Presence::Disconnected => 3,
     };
-    let substituted = u32::from(seat.substituted) * SEAT_SUBSTITUTED;
-    substituted | u32::from(seat.malformed) * SEAT_MALFORMED | presence << SEAT_PRESENCE_SHIFT
+    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+    bit(seat.substituted, SEAT_SUBSTITUTED) | bit(seat.malformed, SEAT_MALFORMED) | (presence << SEAT_PRESENCE_SHIFT)
 }
 
 fn seat_step(input: &[u8], flags: u32, epoch: ControlEpoch) -> Result<SeatStep<'_>, AbiError> {

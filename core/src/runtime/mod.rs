@@ -287,6 +287,17 @@ pub trait RuntimeFactory: Send + Sync {
     fn create(&self, descriptor: &MatchDescriptor) -> Result<Box<dyn Runtime>, CreateError>;
 }
 
+/// A shared factory is a factory: many clients in one process load a module once.
+impl<F: RuntimeFactory + ?Sized> RuntimeFactory for alloc::sync::Arc<F> {
+    fn manifest(&self) -> &IdentityManifest {
+        (**self).manifest()
+    }
+
+    fn create(&self, descriptor: &MatchDescriptor) -> Result<Box<dyn Runtime>, CreateError> {
+        (**self).create(descriptor)
+    }
+}
+
 /// Why there is no runtime for a match.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CreateError {

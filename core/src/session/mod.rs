@@ -351,9 +351,21 @@ impl Session {
         self.local.next(seat)
     }
 
-    /// Skips the local ticks before `tick`, which the authority has confirmed without this session, after a reconnect.
-    pub fn skip_inputs_before(&mut self, tick: Tick) {
-        self.local.skip_before(tick);
+    /// Skips the ticks of a local seat before `tick`, whose frames have been received: their inputs can't count any more. Only
+    /// ticks that were never submitted are skipped.
+    pub fn skip_inputs_before(&mut self, seat: Seat, tick: Tick) {
+        let received = self.received();
+        self.local.skip_before(seat, tick.min(received));
+    }
+
+    /// The input that a local seat submitted for a tick that is not applied as confirmed yet.
+    pub fn local_input(&self, seat: Seat, tick: Tick) -> Option<&[u8]> {
+        self.local.get(seat, tick)
+    }
+
+    /// Whether the game decodes commands (K7).
+    pub fn takes_commands(&self) -> bool {
+        self.runtime.capabilities().commands
     }
 
     /// Queues the authority's frame of the next tick. Nothing is stepped until [`Session::advance`].

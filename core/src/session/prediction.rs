@@ -76,10 +76,15 @@ impl LocalInputs {
         }
     }
 
-    /// Lets a seat that has submitted nothing for the ticks before `tick` go on from there.
-    pub(super) fn skip_before(&mut self, tick: Tick) {
-        self.forget_before(tick);
-        self.seats.iter_mut().filter(|(_, queue)| queue.first < tick).for_each(|(_, queue)| queue.first = tick);
+    /// Lets a seat that has submitted nothing from its next tick up to `tick` go on from there. Gaps count as submitted: nothing
+    /// stands in for them, and they are confirmed already.
+    pub(super) fn skip_before(&mut self, seat: Seat, tick: Tick) {
+        let Some((_, queue)) = self.seats.iter_mut().find(|(local, _)| *local == seat) else { return };
+        let next = queue.first.saturating_add(queue.inputs.len() as u64);
+        if next < tick {
+            queue.spare.extend(queue.inputs.drain(..));
+            queue.first = tick;
+        }
     }
 }
 

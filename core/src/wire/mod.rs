@@ -409,6 +409,22 @@ impl<'a> RoomMessage<'a> {
     }
 }
 
+/// Appends a [`ClientMessage::Inputs`] from inputs that lie one by one, without a list of them.
+pub fn encode_inputs<'a>(
+    generation: Generation,
+    epoch: ControlEpoch,
+    first: Tick,
+    count: u64,
+    inputs: impl Iterator<Item = &'a [u8]>,
+    out: &mut Vec<u8>,
+) {
+    wire::encode_into(&(INPUTS, generation, epoch, first, count), out);
+    inputs.for_each(|input| wire::encode_into(&input, out));
+}
+
+/// Number of [`ClientMessage::Inputs`] on the wire.
+const INPUTS: u32 = 2;
+
 /// How many ticks ahead of the frontier a seat may buffer inputs (A4): the larger of two seconds, and the tolerance with the
 /// largest input delay.
 pub fn look_ahead_ticks(tick_rate: crate::tick::TickRate, rules: &RoomRules, limits: &InputLimits) -> u64 {
@@ -462,6 +478,17 @@ mod tests {
             let bytes = bytes_of(&ClientMessage::Ephemeral { payload: &payload });
             assert_eq!(ClientMessage::decode(&bytes).is_ok(), fits);
         }
+    }
+
+    #[test]
+    fn n2_inputs_encode_the_same_with_and_without_a_list() {
+        let inputs: [&[u8]; 3] = [b"a", b"", b"ccc"];
+        let (generation, epoch, first) = (Generation(1), ControlEpoch(2), Tick::new(300));
+        let listed =
+            bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs: List(inputs.to_vec()) }));
+        let mut streamed = vec![];
+        encode_inputs(generation, epoch, first, 3, inputs.into_iter(), &mut streamed);
+        assert_eq!(streamed, listed);
     }
 
     #[test]

@@ -693,6 +693,46 @@ mod tests {
     }
 
     #[test]
+    fn k13_every_kind_of_container_is_a_level_on_both_sides() {
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        enum Level {
+            Leaf,
+            Tuple(Box<Level>, u8),
+            Named { inner: Box<Level> },
+            Struct(Struct),
+            Pair(Pair),
+            Map(BTreeMap<u8, Level>),
+            Some(Option<Box<Level>>),
+        }
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct Struct {
+            inner: Box<Level>,
+        }
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct Pair(Box<Level>, u8);
+
+        type Wrap = fn(Level) -> Level;
+        // How one level is wrapped around another, how many levels that makes, and the bytes before and after the inner one.
+        let kinds: [(Wrap, usize, &[u8], &[u8]); 6] = [
+            (|inner| Level::Tuple(Box::new(inner), 9), 1, &[1, 0, 0, 0], &[9]),
+            (|inner| Level::Named { inner: Box::new(inner) }, 1, &[2, 0, 0, 0], &[]),
+            (|inner| Level::Struct(Struct { inner: Box::new(inner) }), 2, &[3, 0, 0, 0], &[]),
+            (|inner| Level::Pair(Pair(Box::new(inner), 9)), 2, &[4, 0, 0, 0], &[9]),
+            (|inner| Level::Map([(7, inner)].into()), 2, &[5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7], &[]),
+            (|inner| Level::Some(Some(Box::new(inner))), 2, &[6, 0, 0, 0, 1], &[]),
+        ];
+        for (wrap, levels, before, after) in kinds {
+            let deepest = || (0..128 / levels).fold(Level::Leaf, |inner, _| wrap(inner));
+            let bytes = encode(&deepest()).unwrap();
+            assert_eq!(decode(&bytes), Ok(deepest()));
+            let error = encode(&wrap(deepest())).unwrap_err();
+            assert_eq!(error.reason, EncodeReason::TooDeep, "{before:?}");
+            let error = decode::<Level>(&[before, &bytes, after].concat()).unwrap_err();
+            assert_eq!(error.reason, DecodeReason::TooDeep, "{before:?}");
+        }
+    }
+
+    #[test]
     fn k13_types_that_ask_the_bytes_are_refused() {
         #[derive(Debug, Serialize, Deserialize)]
         struct Inner {

@@ -1,0 +1,253 @@
+//! The client's side of each message: what it sends, and what it makes of what the room sends.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
+use crate::codec::wire::Cursor;
+use crate::digest::Checksum;
+use crate::frame::{FrameChain, FrameError, FrameKey};
+use crate::identity::MatchDescriptor;
+use crate::seat::{Generation, SeatCount, SeatSet};
+use crate::session::{ConfirmError, Session, SessionEvent, SessionPolicy};
+use crate::tick::{Moment, Tick};
+use crate::wire::{
+    ClientMessage, Entry, Frames, Hello, MAX_INPUTS_PER_MESSAGE, MessageError, PROTOCOL_VERSION, RoomMessage, Welcome,
+    encode_inputs,
+};
+
+impl Client {
+    /// Takes one message of the room's.
+    ///
+    /// # Errors
+    /// [`EndReason`], when the client is over because of it, or was before.
+    pub fn handle_message(&mut self, bytes: &[u8], now: Moment) -> Result<(), EndReason> {
+        if let Some(end) = &self.end {
+            return Err(end.clone());
+        }
+        self.now = now;
+        self.stats.received_bytes += bytes.len() as u64;
+        let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
+        let taken = message.and_then(|message| self.take(message, now));
+        taken.map_err(|reason| self.finish(reason))
+    }
+
+    fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
+        match message {
+            RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
+            RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
+            RoomMessage::Closing(reason) => return Err(EndReason::Closed(reason)),
+            RoomMessage::Started { generation, clock } => {
+                self.check_generation(generation)?;
+                self.pace.handle_clock(clock, now);
+                if !mem::replace(&mut self.started, true) {
+                    self.outbox.push_event(ClientEvent::Started);
+                }
+            }
+            RoomMessage::Frames(frames) => return self.take_frames(&frames),
+            RoomMessage::Pong { sent_micros, clock, counters } => {
+                self.pace.handle_pong(Moment::from_micros(sent_micros), clock, now);
+                self.stats.room = counters;
+            }
+            RoomMessage::Desync { generation, tick, values } => {
+                self.check_generation(generation)?;
+                self.stats.desyncs += 1;
+                self.outbox.push_event(ClientEvent::Desync { tick, values: values.0 });
+            }
+            RoomMessage::Ephemeral { seat, payload } => {
+                self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_generation(&self, generation: Generation) -> Result<Claimed, EndReason> {
+        self.claimed.filter(|claimed| claimed.generation == generation && self.greeted).ok_or(EndReason::Protocol)
+    }
+
+    fn take_welcome(&mut self, welcome: &Welcome<'_>) -> Result<(), EndReason> {
+        if self.greeted {
+            return Err(EndReason::Protocol);
+        }
+        let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
+        let resumed = match &self.session {
+            Some(session) => {
+                let (before, after) = (session.descriptor().digest(), descriptor.digest());
+                if before != after || self.seat() != Some(welcome.seat) {
+                    return Err(EndReason::MatchChanged { before, after });
+                }
+                true
+            }
+            None => {
+                self.build_session(&descriptor, welcome)?;
+                false
+            }
+        };
+        let Welcome { seat, claim, epoch, token, rules, .. } = *welcome;
+        let generation = descriptor.generation();
+        self.claimed = Some(Claimed { seat, claim, epoch, token, rules, generation });
+        self.greeted = true;
+        // A new connection has carried none of the unconfirmed inputs yet.
+        self.unsent = Tick::ZERO;
+        self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
+        self.outbox.push_event(ClientEvent::Joined { seat, resumed });
+        Ok(())
+    }
+
+    fn build_session(&mut self, descriptor: &MatchDescriptor, welcome: &Welcome<'_>) -> Result<(), EndReason> {
+        let loaded = self.factory.manifest().identity();
+        if descriptor.identity() != loaded {
+            return Err(EndReason::Identity { room: descriptor.identity(), loaded });
+        }
+        if !descriptor.seats().contains(welcome.seat) {
+            return Err(EndReason::Protocol);
+        }
+        let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
+        let policy = SessionPolicy {
+            prediction_window_ticks: self.config.prediction_window_ticks,
+            checkpoint_window_ticks: self.config.checkpoint_window_ticks,
+            checksum_cadence_ticks: welcome.rules.checksum_cadence_ticks,
+            remote_prediction: self.config.remote_prediction,
+            requires: self.config.requires,
+            recording: self.config.recording,
+        };
+        let local: SeatSet = core::iter::once(welcome.seat).collect();
+        self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
+        self.chain = Some(FrameChain::new(descriptor));
+        Ok(())
+    }
+
+    fn take_frames(&mut self, frames: &Frames<'_>) -> Result<(), EndReason> {
+        self.check_generation(frames.generation)?;
+        let Some(seats) = self.descriptor().map(MatchDescriptor::seats) else { return Err(EndReason::Protocol) };
+        if !frames.complete && (!self.base_is_known || self.base.tick().checked_add(1) != Some(frames.first)) {
+            return Err(EndReason::Frame(FrameError::NoBase));
+        }
+        let mut cursor = Cursor::new(frames.body);
+        for index in 0..frames.count {
+            let Some(tick) = frames.first.checked_add(u64::from(index)) else { return Err(EndReason::Protocol) };
+            let abbreviated = index > 0 || !frames.complete;
+            self.take_frame(&mut cursor, abbreviated, frames.generation, tick, seats)?;
+        }
+        cursor.finish().map_err(|error| EndReason::Message(MessageError::Encoding(error)))
+    }
+
+    fn take_frame(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        abbreviated: bool,
+        generation: Generation,
+        tick: Tick,
+        seats: SeatCount,
+    ) -> Result<(), EndReason> {
+        let base = abbreviated.then_some(&self.base);
+        let key = FrameKey { generation, tick, seats };
+        self.incoming.decode_after(cursor, base, key).map_err(EndReason::Frame)?;
+        mem::swap(&mut self.base, &mut self.incoming);
+        self.base_is_known = true;
+        let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
+            return Err(EndReason::Protocol);
+        };
+        // After a reconnect the room may begin with frames that this client has.
+        if tick < session.received() {
+            return Ok(());
+        }
+        session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
+        chain.extend(&self.base);
+        let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
+        self.stats.own_substitutions += u64::from(own);
+        Ok(())
+    }
+
+    pub(super) fn drain_session(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        while let Some(event) = session.poll_event() {
+            match &event {
+                SessionEvent::Checksum { tick, checksum } => {
+                    push_bounded(&mut self.pending_reports, (*tick, *checksum))
+                }
+                SessionEvent::RolledBack { from, to } => {
+                    self.stats.rollbacks += 1;
+                    self.stats.resimulated_ticks += to.since(*from);
+                    self.stats.deepest_rollback_ticks = self.stats.deepest_rollback_ticks.max(to.since(*from));
+                }
+                SessionEvent::Confirmed(_) => {}
+            }
+            self.outbox.push_event(ClientEvent::Session(event));
+        }
+    }
+
+    pub(super) fn send_hello(&mut self) {
+        let next = self.session.as_ref().map_or(Tick::ZERO, Session::received);
+        let entry = match self.claimed {
+            Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
+            None => Entry::Join { ticket: &[] },
+        };
+        let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
+        self.outbox.push_message(|out| ClientMessage::Hello(hello).encode_into(out));
+    }
+
+    pub(super) fn send_ping_if_due(&mut self) {
+        let live = self.connected && self.greeted && self.end.is_none();
+        if live && self.pace.take_ping(self.now) {
+            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros() };
+            self.outbox.push_message(|out| ping.encode_into(out));
+        }
+    }
+
+    /// Sends every input that was not sent on this connection; on a lossy transport, every unconfirmed one with them (N2).
+    pub(super) fn send_inputs(&mut self) {
+        let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, self.greeted)
+        else {
+            return;
+        };
+        let end = session.next_input(claimed.seat);
+        let oldest = session.received();
+        let mut first = self.unsent.max(oldest);
+        if first >= end {
+            return;
+        }
+        if self.config.transport == Transport::Lossy {
+            first = oldest.max(end.saturating_sub(MAX_REDUNDANT_INPUTS));
+        }
+        while first < end {
+            let count = end.since(first).min(MAX_INPUTS_PER_MESSAGE as u64);
+            let inputs = (0..count).filter_map(|index| session.local_input(claimed.seat, first.saturating_add(index)));
+            let (generation, epoch) = (claimed.generation, claimed.epoch);
+            self.outbox.push_message(|out| encode_inputs(generation, epoch, first, count, inputs, out));
+            first = first.saturating_add(count);
+        }
+        self.unsent = end;
+    }
+
+    /// Reports what is confirmed, as soon as there is a transport for it (A8).
+    pub(super) fn send_reports(&mut self) {
+        let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted) else { return };
+        for (tick, checksum) in self.pending_reports.drain(..) {
+            let report = ClientMessage::Report { generation: claimed.generation, tick, checksum };
+            self.outbox.push_message(|out| report.encode_into(out));
+            self.stats.reports += 1;
+        }
+    }
+
+    pub(super) fn send_command(&mut self, generation: Generation, sequence: u32, payload: &[u8]) {
+        let command = ClientMessage::Command { generation, sequence, payload };
+        self.outbox.push_message(|out| command.encode_into(out));
+    }
+
+    pub(super) fn send_ephemeral_message(&mut self, payload: &[u8]) {
+        self.outbox.push_message(|out| ClientMessage::Ephemeral { payload }.encode_into(out));
+    }
+
+    pub(super) fn send_leave(&mut self) {
+        self.outbox.push_message(|out| ClientMessage::Leave.encode_into(out));
+    }
+}
+
+/// Keeps the newest reports when no transport takes them.
+fn push_bounded(reports: &mut Vec<(Tick, Checksum)>, report: (Tick, Checksum)) {
+    if reports.len() >= MAX_PENDING_REPORTS {
+        reports.remove(0);
+    }
+    reports.push(report);
+}
