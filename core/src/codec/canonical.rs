@@ -174,6 +174,7 @@ pub mod canonical_set {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "sets without an order are what is tested")]
 mod tests {
     use alloc::collections::{BTreeMap, BTreeSet};
     use alloc::string::{String, ToString};

@@ -171,7 +171,11 @@ fn compare(replay: &Replay, computed: &[(Tick, Checksum)], final_checksum: Check
     if replay.end() != ReplayEnd::Complete || checksums < replay.checksums().len() {
         return Verdict::Incomplete { ticks, checksums, end: replay.end() };
     }
-    if checksums == 0 { Verdict::Unverifiable { ticks } } else { Verdict::Verified { ticks, checksums, final_checksum } }
+    if checksums == 0 {
+        Verdict::Unverifiable { ticks }
+    } else {
+        Verdict::Verified { ticks, checksums, final_checksum }
+    }
 }
 
 fn chain_of(replay: &Replay) -> Digest {

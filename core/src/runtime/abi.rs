@@ -532,7 +532,8 @@ mod tests {
         assert_eq!((description.capabilities, description.config_schema), (game.capabilities, game.config_schema));
         assert_eq!(description.state_schema, game.state_schema);
         assert_eq!(decoded(&step_block()), Ok(step_batch()));
-        let decoders: [(Vec<u8>, fn(&[u8]) -> Option<AbiError>); 3] = [
+        type Decoder = fn(&[u8]) -> Option<AbiError>;
+        let decoders: [(Vec<u8>, Decoder); 3] = [
             (description_block(), |block| decode_description(block).err()),
             (init_block(), |block| decode_init(block).err()),
             (step_block(), |block| decoded(block).err()),

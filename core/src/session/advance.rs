@@ -1,5 +1,6 @@
 //! One turn: compare what was played with what was confirmed, roll back once if need be, resimulate and predict in one batch.
 
+use alloc::boxed::Box;
 use core::mem;
 
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
@@ -223,7 +224,7 @@ impl Session {
             let state = self.confirmed();
             self.local.forget_before(state);
             match self.policy.recording {
-                Recording::Frames => self.events.push_back(SessionEvent::Confirmed(frame)),
+                Recording::Frames => self.events.push_back(SessionEvent::Confirmed(Box::new(frame))),
                 Recording::Off => self.spare_frames.push(frame),
             }
             if self.is_report(state) {

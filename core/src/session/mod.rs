@@ -261,8 +261,8 @@ pub struct Session {
     local: LocalInputs,
     last: LastInputs,
     basis: LastInputs,
-    queue: VecDeque<Box<Frame>>,
-    spare_frames: Vec<Box<Frame>>,
+    queue: VecDeque<Frame>,
+    spare_frames: Vec<Frame>,
     timeline: Timeline,
     events: VecDeque<SessionEvent>,
     fault: Option<SessionFault>,
@@ -386,7 +386,7 @@ impl Session {
         if frame.commands().len() > 0 && !self.runtime.capabilities().commands {
             return Err(ConfirmError::CommandsUnsupported);
         }
-        let mut queued = self.spare_frames.pop().unwrap_or_else(|| Box::new(Frame::new(frame.generation(), expected)));
+        let mut queued = self.spare_frames.pop().unwrap_or_else(|| Frame::new(frame.generation(), expected));
         queued.copy_from(frame);
         self.queue.push_back(queued);
         Ok(())

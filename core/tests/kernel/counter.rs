@@ -106,7 +106,7 @@ pub fn frame(tick: u64) -> Frame {
         let (presence, epoch) = (Presence::Human, ControlEpoch(1));
         frame.push_seat(SeatFrame { input: Some(&packed), substituted: tick % 13 == number, presence, epoch });
     }
-    if tick % 7 == 0 {
+    if tick.is_multiple_of(7) {
         frame.push_command(CommandSource::Game(Seat::new(1).unwrap()), &[3]);
     }
     frame

@@ -1,5 +1,7 @@
 //! The kernel from outside, with one small game: the native adapter, snapshots and replays.
 
+#![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a panic in a test is a red test")]
+
 mod counter;
 mod native;
 mod replay;

@@ -61,7 +61,10 @@ fn r2_an_untouched_replay_is_verified_each_time() {
     let file = record(None, None);
     for _ in 0..2 {
         let verdict = verify(&file, &factory());
-        assert!(matches!(verdict, Verdict::Verified { checksums: 5, ticks, .. } if ticks == Tick::new(TICKS)), "{verdict:?}");
+        assert!(
+            matches!(verdict, Verdict::Verified { checksums: 5, ticks, .. } if ticks == Tick::new(TICKS)),
+            "{verdict:?}"
+        );
     }
     let replay = Replay::parse(&file).unwrap();
     assert!(replay.frames().iter().zip(0..).all(|(recorded, tick)| *recorded == frame(tick)));
@@ -105,7 +108,10 @@ fn r1_no_part_of_a_file_is_complete_and_what_is_there_is_readable() {
         match Replay::parse(&file[..length]) {
             Ok(replay) => {
                 assert_eq!(replay.end(), ReplayEnd::CutOff, "{length}");
-                assert!(replay.ticks().index() >= most && replay.frames().iter().zip(0..).all(|(a, tick)| *a == frame(tick)));
+                assert!(
+                    replay.ticks().index() >= most
+                        && replay.frames().iter().zip(0..).all(|(a, tick)| *a == frame(tick))
+                );
                 most = replay.ticks().index();
             }
             Err(error) => assert!(matches!(error, ReplayError::NotAReplay | ReplayError::Header), "{length}: {error}"),
