@@ -17,7 +17,7 @@ use retick_core::tick::Tick;
 const DISTANCE: usize = 7;
 
 fn input(seat: usize, tick: u64) -> u8 {
-    (tick * 7 + seat as u64 * 3) as u8
+    (tick * 7 + seat as u64 * 3).to_le_bytes()[0]
 }
 
 struct Retick {

@@ -1,1 +1,55 @@
-fn main() {}
+//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism.
+//!
+//! Results go to standard output, errors to standard error with exit code 2; exit code 1 means that a check was run and failed.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks on its standard streams")]
+
+mod demo;
+mod failure;
+mod games;
+mod proxy;
+mod serve;
+mod synctest;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Deterministic rollback for games: rooms, replays and proofs.
+///
+/// A match is played by machines that simulate the same ticks from the same inputs. `retick demo` shows all of it on this
+/// machine: a room service, four players on a bad network, and the proof that everyone saw the same match.
+#[derive(Parser)]
+#[command(name = "retick", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Play a match through a real room service on a bad network, and prove that all machines agree
+    Demo(demo::DemoArguments),
+    /// Serve rooms until interrupted
+    Serve(serve::ServeArguments),
+    /// Re-simulate a replay and compare every checksum
+    Verify(verify::VerifyArguments),
+    /// Roll a game module back in every tick, and check that it comes out the same
+    Synctest(synctest::SynctestArguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Synctest(arguments) => synctest::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("retick: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `retick demo`: a whole match through a real room service on a bad network, and the proof that everyone saw the same one.
+
+mod fast;
+mod live;
+mod player;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use retick_core::client::ClientConfig;
+use retick_core::identity::MatchDescriptor;
+use retick_core::rng::SessionSeed;
+use retick_core::runtime::{Capabilities, RuntimeFactory};
+use retick_core::seat::SeatCount;
+use retick_core::session::Recording;
+use retick_core::tick::Tick;
+use retick_core::wire::RoomRules;
+use retick_wasm::WasmFactory;
+use skirmish::Rules;
+
+use self::report::Results;
+use crate::failure::Failure;
+use crate::games;
+
+/// Every how many confirmed ticks the demo compares checksums: once a second.
+const CHECKSUM_CADENCE_TICKS: u32 = 60;
+/// Ticks that the demo's room waits for an input.
+const HARD_TOLERANCE_TICKS: u16 = 6;
+/// When the last player is cut off, as a part of the match, and for how long.
+const CUT_AT_PERCENT: u64 = 40;
+const CUT_MILLIS: u64 = 2_000;
+/// How often each player's connection stalls, and for how long.
+const STALL_MILLIS: u32 = 300;
+const STALL_EVERY_MILLIS: u32 = 4_000;
+/// The slowest and the fastest player's round trip.
+const ROUND_TRIP_MILLIS: (u32, u32) = (40, 120);
+
+/// Arguments of `retick demo`.
+#[derive(Args)]
+pub struct DemoArguments {
+    /// How long to play
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// How many players, two to eight
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=8))]
+    seats: u8,
+    /// Seed of the match, the inputs and the network; drawn anew if not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Where to write the replay
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Play the same machines in one process on a virtual clock: reproducible by seed, as fast as it goes
+    #[arg(long)]
+    fast: bool,
+}
+
+/// What both ways of playing share.
+struct Plan {
+    factory: Arc<WasmFactory>,
+    descriptor: MatchDescriptor,
+    rules: RoomRules,
+    client: ClientConfig,
+    seed: u64,
+    /// The last state that is compared: `S(ticks)`.
+    ticks: Tick,
+}
+
+impl Plan {
+    fn new(arguments: &DemoArguments, seed: u64) -> Result<Plan, Failure> {
+        let factory = games::skirmish()?;
+        let config = Rules::default().to_config()?;
+        let seats = SeatCount::new(arguments.seats).ok_or_else(|| Failure::Run("no such number of seats".into()))?;
+        let descriptor = MatchDescriptor::new(factory.manifest(), config, SessionSeed::from_u64(seed), seats);
+        let rules =
+            RoomRules { hard_tolerance_ticks: HARD_TOLERANCE_TICKS, checksum_cadence_ticks: CHECKSUM_CADENCE_TICKS };
+        let requires = Capabilities { commands: true, projection: true };
+        let client = ClientConfig { requires, recording: Recording::Frames, ..ClientConfig::default() };
+        // A checksum is due after each tick that the cadence divides, so the last state compared is one tick on.
+        let ticks = Tick::new(u64::from(arguments.seconds) * u64::from(descriptor.tick_rate().hz()) + 1);
+        Ok(Plan { factory, descriptor, rules, client, seed, ticks })
+    }
+
+    /// The round trip of one seat, in milliseconds: evenly spread from the fastest to the slowest.
+    fn round_trip_millis(&self, seat: u8) -> u32 {
+        let others = self.descriptor.seats().seats().skip(1).map(|_| 1).sum::<u32>();
+        let (least, most) = ROUND_TRIP_MILLIS;
+        least + (most - least) * u32::from(seat) / others.max(1)
+    }
+
+    /// When the last seat is cut off, in milliseconds after the start.
+    fn cut_at_millis(&self) -> u64 {
+        self.ticks.index() * 1000 / u64::from(self.descriptor.tick_rate().hz()) * CUT_AT_PERCENT / 100
+    }
+}
+
+/// Runs `retick demo`.
+pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => u64::from(getrandom::u32().map_err(|error| Failure::Run(format!("no seed: {error}")))?),
+    };
+    let plan = Plan::new(arguments, seed)?;
+    println!("{}", games::describe(plan.factory.as_ref()));
+    println!(
+        "{} seats, {} s at {}, seed {seed}, round trips {} to {} ms, stalls of {STALL_MILLIS} ms, one player cut off for {CUT_MILLIS} ms",
+        arguments.seats,
+        arguments.seconds,
+        plan.descriptor.tick_rate(),
+        ROUND_TRIP_MILLIS.0,
+        ROUND_TRIP_MILLIS.1,
+    );
+    let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
+    if let Some(path) = &arguments.record {
+        let written = std::fs::write(path, &results.replay);
+        written.map_err(|error| Failure::Write { path: path.clone(), error })?;
+        println!("replay of {} bytes written to {}", results.replay.len(), path.display());
+    }
+    report::conclude(&plan, &results)
+}
