@@ -45,7 +45,8 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
 pub fn config_from(schema: &ConfigSchema, settings: &[String]) -> Result<SessionConfig, Failure> {
     let mut values = Vec::new();
     for field in schema.fields() {
-        let given = settings.iter().find_map(|setting| setting.split_once('=').filter(|(name, _)| *name == field.name()));
+        let given =
+            settings.iter().find_map(|setting| setting.split_once('=').filter(|(name, _)| *name == field.name()));
         let value = match given {
             Some((_, text)) => parse(field.kind(), text).ok_or(Failure::Setting {
                 argument: format!("{}={text}", field.name()),
@@ -60,7 +61,9 @@ pub fn config_from(schema: &ConfigSchema, settings: &[String]) -> Result<Session
         !schema.fields().iter().any(|field| Some(field.name()) == name)
     });
     match unknown {
-        Some(setting) => Err(Failure::Setting { argument: setting.clone(), reason: "no field of the game's has this name" }),
+        Some(setting) => {
+            Err(Failure::Setting { argument: setting.clone(), reason: "no field of the game's has this name" })
+        }
         None => Ok(schema.encode(&values)?),
     }
 }

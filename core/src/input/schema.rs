@@ -56,8 +56,8 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
-    /// The greatest packed value.
-    pub(super) fn greatest_raw(&self) -> u64 {
+    /// The greatest packed value: how far the field's greatest value lies above its least.
+    pub fn greatest_raw(&self) -> u64 {
         match self {
             FieldKind::Integer { min, max } | FieldKind::Axis { min, max, .. } => max.abs_diff(*min),
             FieldKind::Boolean => 1,
@@ -278,6 +278,17 @@ impl InputSchema {
         let mut packer = Packer::new(self);
         input.pack(&mut packer);
         packer.finish()
+    }
+
+    /// Packs an input from each field's packed value, for tools that know no more of a game than its schema. A value beyond
+    /// [`FieldKind::greatest_raw`] counts as that.
+    #[must_use]
+    pub fn pack_raw(&self, mut raw_of: impl FnMut(&InputField) -> u64) -> Vec<u8> {
+        let mut writer = BitWriter::default();
+        for field in self.fields() {
+            writer.put(raw_of(field).min(field.kind.greatest_raw()), field.kind.bits());
+        }
+        writer.bytes
     }
 
     /// Unpacks a packed input after validating it.
@@ -519,6 +530,15 @@ mod tests {
         out.clear();
         assert!(!schema.apply(None, true, &mut out));
         assert_eq!(out, schema.neutral());
+    }
+
+    #[test]
+    fn s2_inputs_made_of_raw_values_are_inputs() {
+        let schema = Pad::schema();
+        let neutral = schema.pack_raw(|field| field.kind().neutral_raw());
+        assert_eq!(neutral, schema.neutral());
+        let greatest = schema.pack_raw(|_| u64::MAX);
+        assert_eq!(schema.unpack::<Pad>(&greatest), Ok(Pad { steer: 100, ..pad() }));
     }
 
     #[test]

@@ -160,14 +160,14 @@ async fn watch(plan: &Plan, players: &[LiveSeat]) -> Result<(), Failure> {
 
 /// A bar for the match and a line for each seat.
 struct Display {
-    all: MultiProgress,
     bar: ProgressBar,
     lines: Vec<ProgressBar>,
 }
 
 impl Display {
     fn new(plan: &Plan, seats: usize) -> Display {
-        let style = |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let all = MultiProgress::new();
         let bar = all.add(ProgressBar::new(plan.ticks.index()));
         bar.set_style(style("{bar:40} tick {pos} of {len}  {elapsed}"));
@@ -177,7 +177,7 @@ impl Display {
             line
         };
         let lines = (0..seats).map(line).collect();
-        Display { all, bar, lines }
+        Display { bar, lines }
     }
 
     fn show(&self, players: &[LiveSeat]) {
@@ -192,7 +192,9 @@ impl Display {
         self.bar.finish();
         self.lines.iter().for_each(ProgressBar::finish);
         // What was drawn last stays above what is printed next.
-        let _ = self.all.println("");
+        if !self.bar.is_hidden() {
+            eprintln!();
+        }
     }
 }
 

@@ -51,9 +51,7 @@ pub struct Seen {
 impl Observer {
     pub fn new(plan: &Plan, records: Records) -> Observer {
         let recorder = match records {
-            Records::Match => {
-                Some(Recorder::new(plan.factory.manifest(), &plan.descriptor))
-            }
+            Records::Match => Some(Recorder::new(plan.factory.manifest(), &plan.descriptor)),
             Records::Nothing => None,
         };
         let seen = Seen { substitutions: vec![0; plan.descriptor.seats().count()], ..Seen::default() };

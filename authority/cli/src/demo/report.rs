@@ -104,7 +104,9 @@ fn differences(plan: &Plan, results: &Results, verdict: &Verdict) -> Vec<String>
     match verdict {
         Verdict::Verified { ticks, final_checksum, .. } if *ticks == plan.ticks => {
             let last = (plan.ticks, *final_checksum);
-            for (_, seat) in results.seats.iter().zip(0..).filter(|(result, _)| result.seen.checksums.last() != Some(&last)) {
+            for (_, seat) in
+                results.seats.iter().zip(0..).filter(|(result, _)| result.seen.checksums.last() != Some(&last))
+            {
                 found.push(format!("seat {seat} ends in another state than the offline re-simulation"));
             }
         }
