@@ -64,7 +64,7 @@ pub fn run(arguments: &SynctestArguments) -> Result<(), Failure> {
     println!("  {} states equal in two instances, the last {}", proof.states, proof.last);
     let proof = timed("rollback", || check_synctest(factory.as_ref(), &descriptor, &script, ticks, arguments.depth))?;
     println!("  {} rollbacks, {} ticks resimulated, each compared", proof.rollbacks, proof.resimulated_ticks);
-    let every = HYDRATE_EVERY_TICKS.min(ticks);
+    let every = HYDRATE_EVERY_TICKS.min(ticks.div_ceil(3));
     let proof = timed("hydration", || check_hydration(factory.as_ref(), &descriptor, &script, ticks, every))?;
     println!("  {} instances hydrated, {} states compared", proof.hydrations, proof.states);
     Ok(())

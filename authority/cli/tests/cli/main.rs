@@ -1,0 +1,48 @@
+//! The command line as a user meets it: exit codes, what it prints, and what it says of bad input.
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
+
+mod demo;
+mod serve;
+mod synctest;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Runs `retick` with these arguments to its end.
+fn retick(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_retick")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A file of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Asserts that a command ended with this code and these words on standard error.
+fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
+    let output = retick(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    words.iter().for_each(|word| assert!(said.contains(word), "{arguments:?} says {said:?}, without {word:?}"));
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn help_names_every_command() {
+    let help = retick(&["--help"]);
+    assert!(help.status.success());
+    for command in ["demo", "serve", "verify", "synctest"] {
+        assert!(stdout(&help).contains(command), "{command}");
+        assert!(retick(&[command, "--help"]).status.success(), "{command}");
+    }
+    check_refused(&["no-such-command"], 2, &["no-such-command"]);
+}
