@@ -1,1 +1,55 @@
-//! Placeholder.
+//! The game's side of the socket: drives Retick's sans-IO [`Client`](retick_core::client::Client) over a WebSocket.
+//!
+//! ```text
+//!  game ── input(tick) ──▶ ┌───────────┐ ── bytes ──▶ ┌────────┐
+//!  game ◀── events, turn ─ │ NetClient │              │ room   │
+//!  UI   ◀── NetStats ───── └───────────┘ ◀── frames ─ └────────┘
+//!           task, timers, reconnects       one WebSocket, binary messages only
+//! ```
+//!
+//! [`NetClient`] is one tokio task that owns the machine and the socket: it reads, takes a turn whenever the machine asks for one
+//! (N1), writes, and opens a new socket when the old one is lost; the machine resumes its seat on it (A6). It ends with an
+//! [`Outcome`], which holds the machine, so that the last states can be read. [`create_room`] and [`room_info`] talk to the
+//! service's HTTP side (V1).
+//!
+//! # A match, from the room to its end
+//!
+//! ```no_run
+//! use retick_client::{CreateOptions, NetClient, NetConfig, create_room};
+//! use retick_core::identity::MatchDescriptor;
+//! use retick_core::runtime::RuntimeFactory;
+//!
+//! # async fn play(game: Box<dyn RuntimeFactory>, descriptor: MatchDescriptor) -> Result<(), Box<dyn std::error::Error>> {
+//! let address = "127.0.0.1:7777";
+//! let code = create_room(address, &descriptor, &CreateOptions::default()).await?;
+//! println!("the others join with {code}");
+//!
+//! let neutral = game.manifest().input_schema().neutral().to_vec();
+//! let mut client = NetClient::spawn(NetConfig::new(address, code), game, move |_tick| neutral.clone());
+//! while let Some(event) = client.next_event().await {
+//!     println!("{event:?}");
+//! }
+//! let outcome = client.join().await?;
+//! println!("over: {}", outcome.end);
+//! # Ok(())
+//! # }
+//! ```
+
+mod backoff;
+mod code;
+mod config;
+mod driver;
+mod end;
+mod http;
+mod net_client;
+mod socket;
+
+pub use code::{MAX_CODE_BYTES, ParseCodeError, RoomCode};
+pub use config::{
+    DEFAULT_CONNECT_MILLIS, DEFAULT_FIRST_DELAY_MILLIS, DEFAULT_GIVE_UP_MILLIS, DEFAULT_MAX_DELAY_MILLIS,
+    DEFAULT_SILENCE_MILLIS, NetConfig, Reconnect,
+};
+pub use end::{ConnectError, LostTransport, NetEnd, Outcome, TaskLost};
+pub use http::{CreateOptions, HttpError, MAX_RESPONSE_BYTES, RoomInfo, RoomPhase, create_room, room_info};
+pub use net_client::{Link, MAX_WAITING_EVENTS, MAX_WAITING_REQUESTS, NetClient, NetStats, Player, RequestRefused};
+pub use socket::MAX_UNSENT_BYTES;

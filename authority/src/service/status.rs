@@ -1,0 +1,140 @@
+//! What the service tells about a room: what is fixed, and where it stands.
+
+use retick_core::digest::{Digest, Identity};
+use retick_core::identity::MatchDescriptor;
+use retick_core::seat::SeatCount;
+use retick_core::tick::{Tick, TickRate};
+use retick_core::wire::{PROTOCOL_VERSION, RoomRules};
+
+use crate::room::{Room, RoomStats, SeatState};
+
+use super::code::RoomCode;
+
+/// What kind of room a code names. Other kinds share the hub, the mailboxes and the sockets (V2).
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoomKind {
+    /// A match of Retick's own protocol.
+    Match,
+}
+
+impl RoomKind {
+    /// The name that stands in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            RoomKind::Match => "match",
+        }
+    }
+}
+
+/// Where a room stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoomPhase {
+    /// Tick 0 has not begun.
+    Waiting,
+    /// It confirms ticks.
+    Running,
+    /// It is over.
+    Closed,
+}
+
+impl RoomPhase {
+    /// The name that stands in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            RoomPhase::Waiting => "waiting",
+            RoomPhase::Running => "running",
+            RoomPhase::Closed => "closed",
+        }
+    }
+}
+
+/// What a joiner by code needs to know, and never changes (V1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoomInfo {
+    /// The code.
+    pub code: RoomCode,
+    /// The kind of room.
+    pub kind: RoomKind,
+    /// The protocol that the room speaks.
+    pub protocol: u16,
+    /// The identity that every machine of the match must have.
+    pub identity: Identity,
+    /// Digest of the session config.
+    pub config_digest: Digest,
+    /// Digest of the match.
+    pub descriptor_digest: Digest,
+    /// How many seats the match has.
+    pub seats: SeatCount,
+    /// Ticks per second.
+    pub tick_rate: TickRate,
+    /// The rules that stand in the greeting.
+    pub rules: RoomRules,
+}
+
+impl RoomInfo {
+    pub(super) fn new(code: RoomCode, descriptor: &MatchDescriptor, rules: RoomRules) -> RoomInfo {
+        RoomInfo {
+            code,
+            kind: RoomKind::Match,
+            protocol: PROTOCOL_VERSION,
+            identity: descriptor.identity(),
+            config_digest: descriptor.config().digest(),
+            descriptor_digest: descriptor.digest(),
+            seats: descriptor.seats(),
+            tick_rate: descriptor.tick_rate(),
+            rules,
+        }
+    }
+}
+
+/// Where a room stood at the end of its last turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoomStatus {
+    /// Where it stands.
+    pub phase: RoomPhase,
+    /// The first tick without a confirmed frame.
+    pub frontier: Tick,
+    /// Each seat, in order.
+    pub seats: Vec<SeatState>,
+    /// Connections that are open.
+    pub connections: usize,
+    /// Connections that were closed because they read too slowly (A11).
+    pub slow_consumers: u64,
+    /// What the room counted.
+    pub stats: RoomStats,
+}
+
+impl RoomStatus {
+    pub(super) fn new(room: &Room) -> RoomStatus {
+        let mut status = RoomStatus {
+            phase: RoomPhase::Waiting,
+            frontier: Tick::ZERO,
+            seats: vec![SeatState::Free; room.descriptor().seats().count()],
+            connections: 0,
+            slow_consumers: 0,
+            stats: RoomStats::default(),
+        };
+        status.update(room);
+        status
+    }
+
+    /// Reads everything that the room itself knows.
+    pub(super) fn update(&mut self, room: &Room) {
+        self.phase = match room.clock_tick() {
+            _ if room.is_closed() => RoomPhase::Closed,
+            Some(_) => RoomPhase::Running,
+            None => RoomPhase::Waiting,
+        };
+        self.frontier = room.frontier();
+        self.stats = room.stats();
+        for (place, seat) in self.seats.iter_mut().zip(room.descriptor().seats().seats()) {
+            *place = room.seat_state(seat).unwrap_or(*place);
+        }
+    }
+
+    /// Seats that a newcomer may take.
+    pub fn free_seats(&self) -> usize {
+        self.seats.iter().filter(|seat| **seat == SeatState::Free).count()
+    }
+}

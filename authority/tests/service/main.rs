@@ -1,0 +1,12 @@
+//! The service and the networked client over real loopback sockets (V1, N1, A6, A11). Each test has a service of its own on a
+//! free port, and waits for conditions with a deadline, never for a time.
+#![cfg(feature = "service")]
+
+mod game;
+mod http;
+mod limits;
+mod matches;
+mod raw;
+mod refusals;
+mod server;
+mod stopping;
