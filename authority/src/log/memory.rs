@@ -1,0 +1,190 @@
+//! A log in memory, for tests, for rooms that needn't survive, and as the model of every other log.
+
+use alloc::vec::Vec;
+
+use retick_core::codec::wire::{Cursor, WireError};
+use retick_core::digest::Digest;
+use retick_core::frame::{Frame, FrameChain, FrameError};
+use retick_core::identity::{DescriptorError, MatchDescriptor};
+use retick_core::seat::{Generation, SeatCount};
+use retick_core::tick::Tick;
+
+use super::{FIRST_SEQUENCE, FrameLog, Record};
+
+/// Records that can't be kept, or are not what a room wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LogError {
+    /// A record came out of order.
+    #[error("record {found} where record {expected} comes next")]
+    Sequence {
+        /// The number that comes next.
+        expected: u64,
+        /// The number given.
+        found: u64,
+    },
+    /// A record is malformed.
+    #[error("record {sequence}: {error}")]
+    Record {
+        /// Its number.
+        sequence: u64,
+        /// What is wrong.
+        error: WireError,
+    },
+    /// The first record does not describe the room.
+    #[error("the log does not begin with the room's creation")]
+    NotCreated,
+    /// The room's descriptor is malformed.
+    #[error("{0}")]
+    Descriptor(#[from] DescriptorError),
+    /// A frame is malformed, or stands under another tick.
+    #[error("the frame in record {sequence} is malformed")]
+    Frame {
+        /// The record's number.
+        sequence: u64,
+    },
+    /// The frames do not give the chain's head that the room wrote down (A12).
+    #[error("the frame chain breaks at tick {tick}: {expected} was written, the frames give {found}")]
+    Chain {
+        /// The tick.
+        tick: Tick,
+        /// The head in the record.
+        expected: Digest,
+        /// The head that the frames give.
+        found: Digest,
+    },
+}
+
+/// A [`FrameLog`] in memory (A12). It promises to survive nothing.
+///
+/// ```
+/// use retick_authority::log::{FrameLog, LogError, MemoryLog};
+///
+/// let mut log = MemoryLog::new();
+/// log.append(1, b"first")?;
+/// assert_eq!(log.append(3, b"third"), Err(LogError::Sequence { expected: 2, found: 3 }));
+/// assert_eq!((log.record(1), log.record(2)), (Some(&b"first"[..]), None));
+/// # Ok::<(), LogError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MemoryLog {
+    bytes: Vec<u8>,
+    /// Where each record ends.
+    ends: Vec<usize>,
+}
+
+impl MemoryLog {
+    /// A log without records.
+    #[must_use]
+    pub fn new() -> MemoryLog {
+        MemoryLog::default()
+    }
+
+    /// The record of this number.
+    pub fn record(&self, sequence: u64) -> Option<&[u8]> {
+        let position = usize::try_from(sequence.checked_sub(FIRST_SEQUENCE)?).ok()?;
+        let end = *self.ends.get(position)?;
+        let start = if position == 0 { 0 } else { self.ends[position - 1] };
+        Some(&self.bytes[start..end])
+    }
+
+    /// Every record with its number, in order.
+    pub fn records(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        (FIRST_SEQUENCE..).map_while(|sequence| Some((sequence, self.record(sequence)?)))
+    }
+
+    /// The confirmed frames in order, each checked against the frame chain.
+    ///
+    /// # Errors
+    /// [`LogError::NotCreated`] and [`LogError::Descriptor`] when the log does not begin with a room.
+    pub fn frames(&self) -> Result<LogFrames<'_>, LogError> {
+        let first = self.record(FIRST_SEQUENCE).ok_or(LogError::NotCreated)?;
+        let Ok(Record::Created { descriptor, .. }) = Record::decode(first) else {
+            return Err(LogError::NotCreated);
+        };
+        let descriptor = MatchDescriptor::from_bytes(descriptor)?;
+        let chain = FrameChain::new(&descriptor);
+        Ok(LogFrames { log: self, sequence: FIRST_SEQUENCE, seats: descriptor.seats(), chain, next: Tick::ZERO })
+    }
+}
+
+impl FrameLog for MemoryLog {
+    type Error = LogError;
+
+    fn append(&mut self, sequence: u64, record: &[u8]) -> Result<(), LogError> {
+        let expected = self.next_sequence();
+        if sequence != expected {
+            return Err(LogError::Sequence { expected, found: sequence });
+        }
+        self.bytes.extend_from_slice(record);
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    fn next_sequence(&self) -> u64 {
+        FIRST_SEQUENCE + self.ends.len() as u64
+    }
+
+    fn read_into(&mut self, sequence: u64, out: &mut Vec<u8>) -> Result<bool, LogError> {
+        out.clear();
+        let record = self.record(sequence);
+        out.extend_from_slice(record.unwrap_or_default());
+        Ok(record.is_some())
+    }
+}
+
+/// The confirmed frames of a log; made by [`MemoryLog::frames`]. After an error it gives nothing more.
+#[derive(Clone, Debug)]
+pub struct LogFrames<'a> {
+    log: &'a MemoryLog,
+    sequence: u64,
+    seats: SeatCount,
+    chain: FrameChain,
+    next: Tick,
+}
+
+impl LogFrames<'_> {
+    fn read(&mut self, sequence: u64, record: &[u8]) -> Result<Option<Frame>, LogError> {
+        let record = Record::decode(record).map_err(|error| LogError::Record { sequence, error })?;
+        let Record::Frame { tick, frame: bytes, head } = record else {
+            return Ok(None);
+        };
+        let frame = self.decode(bytes).map_err(|_| LogError::Frame { sequence })?;
+        if frame.tick() != tick || tick != self.next {
+            return Err(LogError::Frame { sequence });
+        }
+        self.chain.extend(&frame);
+        if self.chain.head() != head {
+            return Err(LogError::Chain { tick, expected: head, found: self.chain.head() });
+        }
+        self.next = tick.saturating_add(1);
+        Ok(Some(frame))
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Frame, FrameError> {
+        let mut frame = Frame::new(Generation::default(), Tick::ZERO);
+        let mut cursor = Cursor::new(bytes);
+        frame.decode_full(&mut cursor, self.seats)?;
+        cursor.finish()?;
+        Ok(frame)
+    }
+}
+
+impl Iterator for LogFrames<'_> {
+    type Item = Result<Frame, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(record) = self.log.record(self.sequence) {
+            let sequence = self.sequence;
+            self.sequence += 1;
+            match self.read(sequence, record) {
+                Ok(None) => {}
+                Ok(Some(frame)) => return Some(Ok(frame)),
+                Err(error) => {
+                    self.sequence = u64::MAX;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}

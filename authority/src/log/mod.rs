@@ -1,0 +1,38 @@
+//! What a room writes down: records with gapless sequence numbers, and where they are kept (A12).
+//!
+//! A room says *what* must be kept ([`Output::Persist`](crate::room::Output::Persist)); a [`FrameLog`] says where. Nothing here
+//! knows of connections, time or transport.
+
+mod memory;
+mod record;
+
+pub use memory::{LogError, LogFrames, MemoryLog};
+pub(crate) use record::MAX_FRAME_BYTES;
+pub use record::{MAX_RECORD_BYTES, Record};
+
+use alloc::vec::Vec;
+
+/// Sequence number of a room's first record; each later one has the next number.
+pub const FIRST_SEQUENCE: u64 = 1;
+
+/// A place that keeps a room's records in order (A12).
+pub trait FrameLog {
+    /// What can go wrong in that place.
+    type Error;
+
+    /// Keeps `record`. When it returns, the record survives whatever this log promises to survive, and
+    /// [`Room::handle_persisted`](crate::room::Room::handle_persisted) may be called with `sequence`.
+    ///
+    /// # Errors
+    /// When the record is not the next one, or could not be kept.
+    fn append(&mut self, sequence: u64, record: &[u8]) -> Result<(), Self::Error>;
+
+    /// The sequence number that the next record must have.
+    fn next_sequence(&self) -> u64;
+
+    /// Replaces `out` by the record of this number, and says whether there is one.
+    ///
+    /// # Errors
+    /// When the record could not be read.
+    fn read_into(&mut self, sequence: u64, out: &mut Vec<u8>) -> Result<bool, Self::Error>;
+}

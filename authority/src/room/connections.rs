@@ -1,0 +1,114 @@
+//! The connections that the room knows, greeted or not.
+
+use alloc::collections::BTreeMap;
+
+use retick_core::seat::Seat;
+use retick_core::tick::{Moment, Tick};
+
+use super::budget::TokenBucket;
+use super::clock::RoomTime;
+use super::event::ConnectionId;
+
+/// Most connections at once; each further one is refused. Seats and as many again for newcomers and returners.
+pub const MAX_CONNECTIONS: usize = 1024;
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// Its first message is awaited until then.
+    Greeting { deadline: RoomTime },
+    /// It holds a seat.
+    Seated {
+        seat: Seat,
+        feed: Feed,
+        /// The record that its greeting depends on.
+        greeted_after: u64,
+    },
+}
+
+/// Which frames a seated connection gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Feed {
+    /// Each release, as it is confirmed.
+    Live,
+    /// History from this tick on, until it reaches the frontier with at least one frame that stands alone (A7).
+    CatchUp { next: Tick },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection {
+    pub(super) stage: Stage,
+    pub(super) budget: TokenBucket,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Connections {
+    messages_per_second: u32,
+    by_id: BTreeMap<ConnectionId, Connection>,
+}
+
+impl Connections {
+    pub(super) fn new(messages_per_second: u32) -> Connections {
+        Connections { messages_per_second, by_id: BTreeMap::new() }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.by_id.len() >= MAX_CONNECTIONS
+    }
+
+    pub(super) fn contains(&self, id: ConnectionId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
+    pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
+        let budget = TokenBucket::full(self.messages_per_second, now);
+        self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget });
+    }
+
+    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// Forgets a connection, and says which stage it had reached.
+    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Stage> {
+        self.by_id.remove(&id).map(|connection| connection.stage)
+    }
+
+    pub(super) fn pop_first(&mut self) -> Option<(ConnectionId, Stage)> {
+        self.by_id.pop_first().map(|(id, connection)| (id, connection.stage))
+    }
+
+    pub(super) fn seated(&self) -> impl Iterator<Item = ConnectionId> {
+        let seated = |connection: &Connection| matches!(connection.stage, Stage::Seated { .. });
+        self.by_id.iter().filter(move |(_, connection)| seated(connection)).map(|(id, _)| *id)
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = ConnectionId> {
+        let live = |connection: &Connection| matches!(connection.stage, Stage::Seated { feed: Feed::Live, .. });
+        self.by_id.iter().filter(move |(_, connection)| live(connection)).map(|(id, _)| *id)
+    }
+
+    /// The feeds of all that hold a seat.
+    pub(super) fn feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, &mut Feed)> {
+        self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
+            Stage::Seated { feed, .. } => Some((*id, feed)),
+            Stage::Greeting { .. } => None,
+        })
+    }
+
+    /// A connection whose greeting is overdue at `time`.
+    pub(super) fn overdue(&self, time: RoomTime) -> Option<ConnectionId> {
+        let overdue =
+            |connection: &Connection| matches!(connection.stage, Stage::Greeting { deadline } if deadline <= time);
+        self.by_id.iter().find(|(_, connection)| overdue(connection)).map(|(id, _)| *id)
+    }
+
+    /// The first moment at which a greeting is overdue.
+    pub(super) fn next_deadline(&self) -> Option<RoomTime> {
+        let deadline = |connection: &Connection| match connection.stage {
+            Stage::Greeting { deadline } => Some(deadline),
+            Stage::Seated { .. } => None,
+        };
+        self.by_id.values().filter_map(deadline).min()
+    }
+}

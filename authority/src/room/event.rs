@@ -1,0 +1,120 @@
+//! What a room tells its driver, beside what it sends.
+
+use bincode::{BorrowDecode, Encode};
+use retick_core::seat::{Generation, Seat};
+use retick_core::tick::Tick;
+use retick_core::wire::{ClaimId, CloseReason, Refusal};
+
+/// A connection, by the number that the driver chose for it. A number is used once in a room's life: outputs that wait for a
+/// record may still name a connection that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConnectionId(pub u64);
+
+/// One thing that a room wants done. Nothing may be skipped: what is not done is lost.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output<'a> {
+    /// Send one message to all of these. A connection that ended meanwhile is to be passed over.
+    Transmit {
+        /// The receivers, at least one.
+        to: &'a [ConnectionId],
+        /// The message, encoded once for all of them.
+        bytes: &'a [u8],
+    },
+    /// Keep a record, and then call [`Room::handle_persisted`](super::Room::handle_persisted) (A12).
+    Persist {
+        /// The record's number. They come in order and without a gap.
+        sequence: u64,
+        /// The record, for [`FrameLog::append`](crate::log::FrameLog::append).
+        record: &'a [u8],
+    },
+    /// Close a connection once what was transmitted to it before is sent. The room has already forgotten it.
+    Close {
+        /// The connection.
+        connection: ConnectionId,
+        /// Why. The connection was told the same.
+        cause: CloseCause,
+    },
+    /// Something happened that the driver may want to know.
+    Event(RoomEvent),
+}
+
+/// Why a room closes a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloseCause {
+    /// It was never greeted.
+    Refused(Refusal),
+    /// It had been greeted.
+    Ended(CloseReason),
+}
+
+/// What happened in a room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoomEvent {
+    /// A seat was claimed (A5).
+    SeatClaimed {
+        /// The seat.
+        seat: Seat,
+        /// The claim.
+        claim: ClaimId,
+        /// Who holds it.
+        connection: ConnectionId,
+    },
+    /// A seat's client has verified the greeting.
+    SeatReady {
+        /// The seat.
+        seat: Seat,
+    },
+    /// A seat's transport was lost, and its grace runs (A6).
+    SeatDisconnected {
+        /// The seat.
+        seat: Seat,
+    },
+    /// A seat's owner is back (A6).
+    SeatResumed {
+        /// The seat.
+        seat: Seat,
+        /// Who holds it now.
+        connection: ConnectionId,
+    },
+    /// A seat was given up for good.
+    SeatVacated {
+        /// The seat.
+        seat: Seat,
+        /// Why.
+        cause: VacancyCause,
+    },
+    /// Tick 0 has begun.
+    Started {
+        /// The generation.
+        generation: Generation,
+    },
+    /// Two reports of one state differ (A8). At most one event for each state.
+    Desync {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
+    /// The room ended. Happens once, and no tick is confirmed afterwards.
+    Closed {
+        /// Why.
+        cause: ClosedCause,
+    },
+}
+
+/// Why a seat was given up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Encode, BorrowDecode)]
+pub enum VacancyCause {
+    /// Its player left (A1).
+    Left,
+    /// Its grace ran out (A6).
+    GraceOver,
+}
+
+/// Why a room ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Encode, BorrowDecode)]
+pub enum ClosedCause {
+    /// Nobody holds a seat any more.
+    Deserted,
+    /// The driver closed it.
+    Requested,
+}

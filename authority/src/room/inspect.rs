@@ -1,0 +1,83 @@
+//! What a room says of itself. Nothing here changes anything.
+
+use retick_core::digest::Digest;
+use retick_core::frame::Frame;
+use retick_core::identity::MatchDescriptor;
+use retick_core::seat::{Presence, Seat};
+use retick_core::tick::Tick;
+use retick_core::wire::RoomRules;
+
+use super::reports::Verification;
+use super::seats::{SeatSlot, SeatState};
+use super::stats::{RoomStats, SeatStats};
+use super::{Phase, Room};
+
+impl Room {
+    /// The first tick without a confirmed frame.
+    pub fn frontier(&self) -> Tick {
+        self.history.frontier()
+    }
+
+    /// The tick that the room's clock has reached; `None` while it doesn't run.
+    pub fn clock_tick(&self) -> Option<Tick> {
+        match self.phase {
+            Phase::Running { origin } => {
+                Some(self.config.descriptor.tick_rate().tick_at(self.clock.time().since(origin)))
+            }
+            Phase::Lobby | Phase::Closed => None,
+        }
+    }
+
+    /// The head of the chain over all confirmed frames (A12).
+    pub fn chain_head(&self) -> Digest {
+        self.chain.head()
+    }
+
+    /// What is played.
+    pub fn descriptor(&self) -> &MatchDescriptor {
+        &self.config.descriptor
+    }
+
+    /// The rules that stand in the greeting.
+    pub fn rules(&self) -> RoomRules {
+        self.config.rules
+    }
+
+    /// What the next frame says of who drives `seat`; empty beyond the match's seats, and while a seat is joining.
+    pub fn seat_presence(&self, seat: Seat) -> Presence {
+        self.seats.get(seat.index()).map(SeatSlot::presence).unwrap_or_default()
+    }
+
+    /// Where `seat` stands in its life; `None` beyond the match's seats.
+    pub fn seat_state(&self, seat: Seat) -> Option<SeatState> {
+        self.seats.get(seat.index()).map(SeatSlot::state)
+    }
+
+    /// What was counted about `seat`; `None` beyond the match's seats.
+    pub fn seat_stats(&self, seat: Seat) -> Option<SeatStats> {
+        self.seats.get(seat.index()).map(|slot| slot.stats)
+    }
+
+    /// What was counted about the room.
+    pub fn stats(&self) -> RoomStats {
+        let mut stats = self.stats;
+        self.seats.iter().for_each(|slot| stats.seats.add(&slot.stats));
+        stats
+    }
+
+    /// What the reports of `S(tick)` say so far (A8).
+    pub fn verification(&self, tick: Tick) -> Verification {
+        self.reports.verification(tick)
+    }
+
+    /// The confirmed frame of `tick`.
+    pub fn frame(&self, tick: Tick) -> Option<Frame> {
+        let mut frame = Frame::new(self.config.descriptor.generation(), tick);
+        self.history.read(tick, &mut frame).then_some(frame)
+    }
+
+    /// Whether the room has ended.
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+}

@@ -1,0 +1,127 @@
+//! What greeted connections send. Everything here records; nothing confirms a tick.
+
+use retick_core::codec::wire::List;
+use retick_core::digest::Checksum;
+use retick_core::frame::MAX_COMMAND_BYTES;
+use retick_core::seat::{Generation, Seat};
+use retick_core::tick::{Moment, Tick};
+use retick_core::wire::{ClientMessage, CloseReason, Inputs, RoomMessage};
+
+use super::Room;
+use super::event::{ConnectionId, RoomEvent};
+use super::inputs::Delivery;
+use super::reports::Reported;
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender {
+    pub(super) connection: ConnectionId,
+    pub(super) seat: Seat,
+    pub(super) greeted_after: u64,
+}
+
+/// A request for a command (A9).
+struct CommandRequest<'a> {
+    generation: Generation,
+    sequence: u32,
+    payload: &'a [u8],
+}
+
+impl Room {
+    pub(super) fn handle_seated_message(&mut self, from: Sender, bytes: &[u8], now: Moment) {
+        let seat = from.seat;
+        match ClientMessage::decode(bytes) {
+            Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
+            Ok(ClientMessage::Ping { sent_micros }) => self.handle_ping(from, sent_micros, now),
+            Ok(ClientMessage::Report { generation, tick, checksum }) => {
+                self.handle_report(seat, generation, tick, checksum);
+            }
+            Ok(ClientMessage::Command { generation, sequence, payload }) => {
+                self.handle_command(seat, &CommandRequest { generation, sequence, payload }, now);
+            }
+            Ok(ClientMessage::Ephemeral { payload }) => self.handle_ephemeral(from, payload, now),
+            Ok(ClientMessage::Ready { generation }) => self.handle_ready(seat, generation, now),
+            Ok(ClientMessage::Leave) => self.leave(from.connection, seat, now),
+            // A second greeting breaks the order of messages.
+            Ok(ClientMessage::Hello(_)) | Err(_) => {
+                self.stats.malformed_messages += 1;
+                self.eject(from.connection, CloseReason::Malformed, now);
+            }
+        }
+    }
+
+    /// A1, A4, A5: inputs of another generation or epoch, or of a seat that does not take part yet, are refused whole.
+    fn handle_inputs(&mut self, seat: Seat, message: &Inputs<'_>) {
+        let frontier = self.frontier();
+        let slot = &mut self.seats[seat.index()];
+        let current = message.generation == self.config.descriptor.generation() && message.epoch == slot.epoch;
+        let accepts = current && slot.is_active();
+        for (input, offset) in message.inputs.iter().zip(0..) {
+            let delivery = match message.first.checked_add(offset) {
+                Some(tick) if accepts => slot.inputs.deliver(frontier, tick, input),
+                _ => Delivery::Refused,
+            };
+            match delivery {
+                Delivery::Kept => {}
+                Delivery::Duplicate => slot.stats.duplicate_inputs += 1,
+                Delivery::Conflict => slot.stats.counters.conflicting_inputs += 1,
+                Delivery::Late => slot.stats.counters.late_inputs += 1,
+                Delivery::Refused => slot.stats.counters.refused_inputs += 1,
+            }
+        }
+    }
+
+    fn handle_ping(&mut self, from: Sender, sent_micros: u64, now: Moment) {
+        let counters = self.seats[from.seat.index()].stats.counters;
+        let pong = RoomMessage::Pong { sent_micros, clock: self.room_clock(now), counters };
+        self.outbox.transmit_urgent(from.connection, from.greeted_after, &pong);
+    }
+
+    /// A8.
+    fn handle_report(&mut self, seat: Seat, generation: Generation, tick: Tick, checksum: Checksum) {
+        let reported = if generation == self.config.descriptor.generation() {
+            self.reports.report(seat, tick, checksum)
+        } else {
+            Reported::Refused
+        };
+        match reported {
+            Reported::Kept | Reported::Duplicate => {}
+            Reported::Refused => self.seats[seat.index()].stats.refused_reports += 1,
+            Reported::Desync => self.announce_desync(generation, tick),
+        }
+    }
+
+    fn announce_desync(&mut self, generation: Generation, tick: Tick) {
+        self.stats.desyncs += 1;
+        let values = List(self.reports.values(tick).to_vec());
+        self.outbox.transmit(self.connections.seated(), &RoomMessage::Desync { generation, tick, values });
+        self.outbox.event(RoomEvent::Desync { tick });
+    }
+
+    /// A9: rejected commands are counted, never answered one by one.
+    fn handle_command(&mut self, seat: Seat, request: &CommandRequest<'_>, now: Moment) {
+        let slot = &mut self.seats[seat.index()];
+        let in_order = slot.last_command.is_none_or(|last| request.sequence > last);
+        let valid = request.generation == self.config.descriptor.generation()
+            && request.payload.len() <= MAX_COMMAND_BYTES
+            && in_order
+            && slot.is_active();
+        if !valid || self.commands.is_full() || !slot.command_budget.take(now) {
+            slot.stats.counters.rejected_commands += 1;
+            return;
+        }
+        slot.last_command = Some(request.sequence);
+        self.commands.push(seat, request.payload);
+    }
+
+    /// A9: to everyone else who was greeted; never in a frame.
+    fn handle_ephemeral(&mut self, from: Sender, payload: &[u8], now: Moment) {
+        let slot = &mut self.seats[from.seat.index()];
+        if !slot.ephemeral_budget.take(now) {
+            slot.stats.dropped_ephemerals += 1;
+            return;
+        }
+        let others = self.connections.seated().filter(|id| *id != from.connection);
+        self.outbox.transmit(others, &RoomMessage::Ephemeral { seat: from.seat, payload });
+    }
+}

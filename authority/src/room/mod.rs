@@ -1,0 +1,297 @@
+//! The room: the machine that orders a match's inputs (requirements A). No clock, socket or simulation lives here.
+//!
+//! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
+//! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
+//! connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
+
+mod budget;
+mod catch_up;
+mod clock;
+mod commands;
+mod config;
+mod confirm;
+mod connections;
+mod departures;
+mod event;
+mod fifo;
+mod greeting;
+mod history;
+mod inputs;
+mod inspect;
+mod messages;
+mod outbox;
+mod release;
+mod reports;
+mod seats;
+mod secrets;
+mod stats;
+#[cfg(test)]
+mod steady_state;
+
+pub use catch_up::{MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
+pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
+pub use commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_QUEUED_COMMANDS};
+pub use config::{
+    DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
+    DEFAULT_MESSAGES_PER_SECOND, Durability, RoomConfig, RoomConfigError, StartPolicy,
+};
+pub use connections::MAX_CONNECTIONS;
+pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
+pub use greeting::StartError;
+pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
+pub use reports::{MAX_REPORT_TICKS, Verification};
+pub use seats::SeatState;
+pub use secrets::RoomSecret;
+pub use stats::{RoomStats, SeatStats};
+
+use alloc::vec::Vec;
+
+use retick_core::frame::{Frame, FrameChain};
+use retick_core::tick::{Moment, Tick};
+use retick_core::wire::{CloseReason, Refusal, RoomClock, RoomMessage, look_ahead_ticks};
+
+use crate::log::Record;
+use clock::{Clock, RoomTime};
+use commands::CommandQueue;
+use connections::{Connections, Stage};
+use history::History;
+use inputs::InputBuffer;
+use outbox::Outbox;
+use release::Release;
+use reports::Reports;
+use seats::SeatSlot;
+use secrets::Keys;
+
+/// One match's authority, sans-IO.
+///
+/// # In
+///
+/// The driver calls [`handle_connected`](Room::handle_connected), [`handle_message`](Room::handle_message) and
+/// [`handle_disconnected`](Room::handle_disconnected) as things happen, and [`handle_timeout`](Room::handle_timeout) at
+/// [`next_timeout`](Room::next_timeout). *Deliver, then confirm, then the clock moves on*: everything that is due is handed in
+/// before `handle_timeout` is called, for a message only records what it says, and a tick is confirmed in `handle_timeout`
+/// alone. An input that was handed in before the call counts, even if the call is the one at which its tick's deadline ends.
+///
+/// # Out
+///
+/// After each call the driver drains [`poll_output`](Room::poll_output) until it gives `None`, and does what it is told, in
+/// that order. A driver that drains later loses nothing, but the room's memory grows by what waits.
+///
+/// # Time
+///
+/// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
+/// caller's moments, but moves in `handle_timeout` alone and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
+/// greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+///
+/// # Errors of peers
+///
+/// No bytes panic, and what a peer does wrong touches that peer alone: it is counted in [`RoomStats`], or its connection is
+/// refused or closed with a typed cause.
+///
+/// # Memory
+///
+/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame,
+/// and that a message of inputs is decoded into a list.
+#[doc(alias = "lobby")]
+#[doc(alias = "server")]
+#[derive(Debug)]
+pub struct Room {
+    config: RoomConfig,
+    descriptor_bytes: Vec<u8>,
+    keys: Keys,
+    clock: Clock,
+    phase: Phase,
+    seats: Vec<SeatSlot>,
+    next_claim: u64,
+    connections: Connections,
+    commands: CommandQueue,
+    reports: Reports,
+    history: History,
+    chain: FrameChain,
+    /// The frame being made, and the one before it.
+    current: Frame,
+    previous: Frame,
+    release: Release,
+    /// Two more frames, for reading history.
+    replayed: [Frame; 2],
+    outbox: Outbox,
+    stats: RoomStats,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Lobby,
+    /// Tick 0 began at `origin`.
+    Running {
+        origin: RoomTime,
+    },
+    Closed,
+}
+
+impl Room {
+    /// A room that waits for its players. The secret comes from the caller's source of randomness: tokens (A6) and release
+    /// tags (A12) are derived from it.
+    ///
+    /// # Errors
+    /// [`RoomConfigError`] when the config contradicts itself.
+    pub fn new(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
+        config.check()?;
+        let descriptor = &config.descriptor;
+        let look_ahead = look_ahead_ticks(descriptor.tick_rate(), &config.rules, &descriptor.limits());
+        let inputs = || InputBuffer::new(look_ahead, descriptor.limits().max_input_bytes);
+        let frame = || Frame::new(descriptor.generation(), Tick::ZERO);
+        let mut room = Room {
+            descriptor_bytes: descriptor.to_bytes(),
+            keys: Keys::new(&secret),
+            clock: Clock::default(),
+            phase: Phase::Lobby,
+            seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
+            next_claim: 0,
+            connections: Connections::new(config.message_budget()),
+            commands: CommandQueue::default(),
+            reports: Reports::new(config.rules.checksum_cadence_ticks),
+            history: History::new(descriptor.seats()),
+            chain: FrameChain::new(descriptor),
+            current: frame(),
+            previous: frame(),
+            release: Release::default(),
+            replayed: [frame(), frame()],
+            outbox: Outbox::new(config.durability),
+            stats: RoomStats::default(),
+            config,
+        };
+        room.record_creation();
+        Ok(room)
+    }
+
+    fn record_creation(&mut self) {
+        self.outbox.persist(&Record::Created {
+            descriptor: &self.descriptor_bytes,
+            secret: self.keys.digest(),
+            rules: self.config.rules,
+            grace_millis: self.config.grace_millis,
+            start: self.config.start,
+        });
+    }
+
+    /// A transport was opened. Its first message must be a greeting, within [`RoomConfig::greeting_millis`].
+    ///
+    /// A connection beyond [`MAX_CONNECTIONS`], or to a closed room, is refused at once. One that is known already is ignored.
+    pub fn handle_connected(&mut self, connection: ConnectionId, now: Moment) {
+        self.clock.observe(now);
+        if self.phase == Phase::Closed {
+            self.refuse(connection, Refusal::Closing);
+        } else if self.connections.contains(connection) {
+            // The driver's numbers are unique; the first connection stands.
+        } else if self.connections.is_full() {
+            self.refuse(connection, Refusal::Full { seats: self.seat_count() });
+        } else {
+            let deadline = self.clock.at(now).plus_millis(self.config.greeting_millis);
+            self.connections.insert(connection, deadline, now);
+        }
+    }
+
+    /// A message arrived. Only recorded: no tick is confirmed before [`Room::handle_timeout`].
+    ///
+    /// Messages of connections that the room does not know, or has closed, are counted and dropped.
+    pub fn handle_message(&mut self, connection: ConnectionId, bytes: &[u8], now: Moment) {
+        self.clock.observe(now);
+        let Some(peer) = self.connections.get_mut(connection) else {
+            self.stats.stray_messages += 1;
+            return;
+        };
+        self.stats.messages += 1;
+        let (stage, within_budget) = (peer.stage, peer.budget.take(now));
+        match stage {
+            Stage::Greeting { .. } => self.greet(connection, bytes, now),
+            Stage::Seated { .. } if !within_budget => {
+                self.stats.over_budget_connections += 1;
+                self.eject(connection, CloseReason::Budget, now);
+            }
+            Stage::Seated { seat, greeted_after, .. } => {
+                let from = messages::Sender { connection, seat, greeted_after };
+                self.handle_seated_message(from, bytes, now);
+            }
+        }
+    }
+
+    /// A transport was lost or closed, for whatever reason. If it held a seat, the seat's grace begins (A6).
+    pub fn handle_disconnected(&mut self, connection: ConnectionId, now: Moment) {
+        self.clock.observe(now);
+        if let Some(Stage::Seated { seat, .. }) = self.connections.remove(connection) {
+            self.lose(seat, now);
+        }
+    }
+
+    /// Moves the room's clock, ends what is overdue, confirms every tick that can be (A1), and sends history to who catches up.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.clock.advance(now);
+        self.expire_greetings();
+        self.expire_graces(now);
+        self.confirm_due();
+        self.send_history();
+    }
+
+    /// The log has kept every record up to this number (A12).
+    pub fn handle_persisted(&mut self, sequence: u64) {
+        self.outbox.handle_persisted(sequence);
+    }
+
+    /// Ends the room: everyone is told, and no tick is confirmed any more. Does nothing the second time.
+    pub fn close(&mut self, now: Moment) {
+        self.clock.observe(now);
+        self.end(ClosedCause::Requested);
+    }
+
+    /// The next thing to do. With [`Durability::EveryFrame`], `None` may also mean that everything else waits for
+    /// [`Room::handle_persisted`].
+    pub fn poll_output(&mut self) -> Option<Output<'_>> {
+        self.outbox.poll()
+    }
+
+    /// When [`Room::handle_timeout`] is to be called next: at the next tick, at the end of a grace or greeting, and at least
+    /// every [`MAX_TIMEOUT_INTERVAL_NANOS`] while any of them is awaited. `None` while nothing is.
+    pub fn next_timeout(&self) -> Option<Moment> {
+        let tick = match self.phase {
+            Phase::Closed => return None,
+            Phase::Lobby => None,
+            Phase::Running { origin } => Some(self.next_tick_time(origin)),
+        };
+        let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
+        let next = [tick, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
+        let latest = self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS);
+        Some(self.clock.moment_of(next.min(latest)))
+    }
+
+    fn next_tick_time(&self, origin: RoomTime) -> RoomTime {
+        if self.clock.time() < origin {
+            return origin;
+        }
+        let rate = self.config.descriptor.tick_rate();
+        let tick = rate.tick_at(self.clock.time().since(origin));
+        origin.plus_nanos(rate.moment_of(tick.saturating_add(1)).as_nanos())
+    }
+
+    fn seat_count(&self) -> u8 {
+        u8::try_from(self.seats.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Where the generation's clock would be now, if it runs.
+    fn room_clock(&self, now: Moment) -> Option<RoomClock> {
+        match self.phase {
+            Phase::Running { origin } => Some(RoomClock { micros: self.clock.at(now).since(origin).as_micros() }),
+            Phase::Lobby | Phase::Closed => None,
+        }
+    }
+
+    fn refuse(&mut self, connection: ConnectionId, refusal: Refusal) {
+        self.stats.refused_connections += 1;
+        self.connections.remove(connection);
+        self.outbox.transmit([connection], &RoomMessage::Refused(refusal));
+        self.outbox.close(connection, CloseCause::Refused(refusal));
+    }
+}

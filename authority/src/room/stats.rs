@@ -1,0 +1,54 @@
+//! What the room counts. Every refusal that is not answered is counted here.
+
+use retick_core::wire::SeatCounters;
+
+/// What was counted about one seat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SeatStats {
+    /// What the seat's own client is told too.
+    pub counters: SeatCounters,
+    /// Inputs that were there already, with equal bytes; ignored.
+    pub duplicate_inputs: u64,
+    /// Ticks for which the seat's input was missing.
+    pub substituted_inputs: u64,
+    /// Checksum reports that were refused: of an unconfirmed or unknown state, of a stale generation, or a second, different
+    /// one (A8).
+    pub refused_reports: u64,
+    /// Ephemerals beyond the rate (A9).
+    pub dropped_ephemerals: u64,
+}
+
+/// What was counted about the whole room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RoomStats {
+    /// Messages of connections that the room knew.
+    pub messages: u64,
+    /// Messages of connections that the room did not know, or no longer.
+    pub stray_messages: u64,
+    /// Messages of greeted connections that were malformed, or broke the order of messages.
+    pub malformed_messages: u64,
+    /// Connections that were closed for exceeding their budget (A11).
+    pub over_budget_connections: u64,
+    /// Connections that were refused.
+    pub refused_connections: u64,
+    /// `Ready` messages of another generation.
+    pub stale_readies: u64,
+    /// States whose reports differ (A8).
+    pub desyncs: u64,
+    /// The sum over all seats.
+    pub seats: SeatStats,
+}
+
+impl SeatStats {
+    /// Adds what was counted about another seat.
+    pub(super) fn add(&mut self, other: &SeatStats) {
+        self.counters.late_inputs += other.counters.late_inputs;
+        self.counters.conflicting_inputs += other.counters.conflicting_inputs;
+        self.counters.refused_inputs += other.counters.refused_inputs;
+        self.counters.rejected_commands += other.counters.rejected_commands;
+        self.duplicate_inputs += other.duplicate_inputs;
+        self.substituted_inputs += other.substituted_inputs;
+        self.refused_reports += other.refused_reports;
+        self.dropped_ephemerals += other.dropped_ephemerals;
+    }
+}

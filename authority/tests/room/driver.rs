@@ -1,0 +1,428 @@
+//! A match of raw seats: at authority tick A deliver, then confirm, then A + 1 (section 0 of the case file).
+
+use std::collections::BTreeMap;
+
+use retick_authority::log::{FrameLog, MemoryLog};
+use retick_authority::room::{
+    CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
+};
+use retick_core::codec::wire::{Cursor, List};
+use retick_core::config::SessionConfig;
+use retick_core::digest::{Checksum, Identity};
+use retick_core::frame::{Frame, FrameKey};
+use retick_core::identity::{IdentityManifest, MatchDescriptor};
+use retick_core::input::InputSchema;
+use retick_core::rng::SessionSeed;
+use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
+use retick_core::tick::{Moment, Tick, TickRate};
+use retick_core::wire::{
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, Inputs, PROTOCOL_VERSION, Refusal, ReleaseTag,
+    ResumeToken, RoomClock, RoomMessage, SeatCounters,
+};
+
+pub const GENERATION: Generation = Generation(0);
+pub const SECRET: RoomSecret = RoomSecret([0x5e; 32]);
+
+pub fn seat(index: usize) -> Seat {
+    Seat::new(u8::try_from(index).expect("small")).expect("a seat")
+}
+
+pub fn descriptor(seats: usize, rate: TickRate) -> MatchDescriptor {
+    let range = i64::from(i32::MIN)..=i64::from(i32::MAX);
+    let schema = InputSchema::builder("tally/v1").integer("value", range).build().expect("a valid schema");
+    let manifest = IdentityManifest::builder("native", 1, rate).input_schema(schema).build().expect("a valid manifest");
+    let seats = SeatCount::new(u8::try_from(seats).expect("small")).expect("a count");
+    MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(1), seats)
+}
+
+/// A config at 60 Hz with this tolerance.
+pub fn config(seats: usize, hard_tolerance_ticks: u16) -> RoomConfig {
+    let mut config = RoomConfig::new(descriptor(seats, TickRate::Hz60));
+    config.rules.hard_tolerance_ticks = hard_tolerance_ticks;
+    config
+}
+
+/// The script of the fixture TALLY.
+pub fn zig(seat: u64, tick: u64) -> i32 {
+    i32::try_from((7 * tick + 3 * seat) % 11).expect("small") - 5
+}
+
+pub fn bytes_of(message: &ClientMessage<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    message.encode_into(&mut bytes);
+    bytes
+}
+
+pub fn hello(identity: Identity, entry: Entry<'_>) -> Vec<u8> {
+    bytes_of(&ClientMessage::Hello(Hello { protocol: PROTOCOL_VERSION, identity, entry }))
+}
+
+/// What a client was told, frames aside.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Notice {
+    Welcome { seat: Seat, frontier: Tick },
+    Refused(Refusal),
+    Started(RoomClock),
+    Pong { sent_micros: u64, clock: Option<RoomClock>, counters: SeatCounters },
+    Desync { tick: Tick, values: Vec<(Seat, Checksum)> },
+    Ephemeral { seat: Seat, payload: Vec<u8> },
+    Closing(CloseReason),
+}
+
+/// One connection's side.
+#[derive(Debug, Default)]
+pub struct Peer {
+    pub seat: Option<Seat>,
+    pub claim: ClaimId,
+    pub epoch: ControlEpoch,
+    pub token: Option<ResumeToken>,
+    pub notices: Vec<Notice>,
+    pub closed: Option<CloseCause>,
+    /// The frames that came, from `first` on.
+    pub frames: Vec<Frame>,
+    pub first: u64,
+    /// The messages that brought them: first tick, count, complete.
+    pub releases: Vec<(u64, u32, bool)>,
+}
+
+impl Peer {
+    pub fn next(&self) -> u64 {
+        self.first + self.frames.len() as u64
+    }
+
+    pub fn token(&self) -> ResumeToken {
+        self.token.expect("a greeted peer")
+    }
+
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.notices.iter().find_map(|notice| if let Notice::Refused(refusal) = notice { Some(*refusal) } else { None })
+    }
+
+    fn receive_frames(&mut self, frames: &Frames<'_>, seats: SeatCount) {
+        assert_eq!((frames.generation, frames.first.index()), (GENERATION, self.next()), "frames are gapless");
+        self.releases.push((frames.first.index(), frames.count, frames.complete));
+        let mut cursor = Cursor::new(frames.body);
+        for offset in 0..u64::from(frames.count) {
+            let tick = frames.first.checked_add(offset).expect("a tick");
+            let base = if frames.complete && offset == 0 { None } else { self.frames.last() };
+            let mut frame = Frame::new(GENERATION, tick);
+            let key = FrameKey { generation: GENERATION, tick, seats };
+            frame.decode_after(&mut cursor, base, key).expect("a well-formed frame");
+            self.frames.push(frame);
+        }
+        cursor.finish().expect("nothing behind the frames");
+    }
+}
+
+pub struct Match {
+    pub room: Room,
+    pub rate: TickRate,
+    seats: SeatCount,
+    /// The authority tick A.
+    pub tick: u64,
+    pub log: MemoryLog,
+    pub peers: BTreeMap<ConnectionId, Peer>,
+    pub events: Vec<RoomEvent>,
+    /// At which authority tick each tick was confirmed.
+    pub when: Vec<u64>,
+    /// Whether records are durable as soon as they are emitted.
+    pub persists: bool,
+    tags: BTreeMap<u64, ReleaseTag>,
+    next_connection: u64,
+    /// Caller's time by which the clock is ahead of the authority ticks.
+    pub skew_nanos: u64,
+}
+
+impl Match {
+    pub fn new(config: RoomConfig) -> Match {
+        let (rate, seats) = (config.descriptor.tick_rate(), config.descriptor.seats());
+        Match {
+            room: Room::new(config, SECRET).expect("a valid config"),
+            rate,
+            seats,
+            tick: 0,
+            log: MemoryLog::new(),
+            peers: BTreeMap::new(),
+            events: Vec::new(),
+            when: Vec::new(),
+            persists: true,
+            tags: BTreeMap::new(),
+            next_connection: 0,
+            skew_nanos: 0,
+        }
+    }
+
+    /// A started match: everyone joined and is ready.
+    pub fn started(config: RoomConfig) -> (Match, Vec<ConnectionId>) {
+        let seats = config.descriptor.seats().count();
+        let mut game = Match::new(config);
+        let clients = (0..seats).map(|_| game.join_ready()).collect();
+        assert!(game.room.clock_tick().is_some(), "a full room has started");
+        (game, clients)
+    }
+
+    pub fn now(&self) -> Moment {
+        self.rate.moment_of(Tick::new(self.tick)).plus_nanos(self.skew_nanos)
+    }
+
+    pub fn connect(&mut self) -> ConnectionId {
+        let client = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        self.peers.insert(client, Peer::default());
+        self.room.handle_connected(client, self.now());
+        self.drain();
+        client
+    }
+
+    pub fn join(&mut self) -> ConnectionId {
+        let client = self.connect();
+        let bytes = hello(self.room.descriptor().identity(), Entry::Join { ticket: b"" });
+        self.send_bytes(client, &bytes);
+        client
+    }
+
+    pub fn join_ready(&mut self) -> ConnectionId {
+        let client = self.join();
+        self.ready(client);
+        client
+    }
+
+    pub fn ready(&mut self, client: ConnectionId) {
+        self.send(client, &ClientMessage::Ready { generation: GENERATION });
+    }
+
+    /// A new transport that resumes a seat from `next` on.
+    pub fn resume(&mut self, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
+        self.resume_in(GENERATION, seat, token, next)
+    }
+
+    pub fn resume_in(&mut self, generation: Generation, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
+        let client = self.connect();
+        self.peer_mut(client).first = next;
+        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next) };
+        let bytes = hello(self.room.descriptor().identity(), entry);
+        self.send_bytes(client, &bytes);
+        client
+    }
+
+    /// The owner of `older` comes back on a new transport, and has all frames that `older` had.
+    pub fn return_from(&mut self, older: ConnectionId) -> ConnectionId {
+        let peer = self.peer(older);
+        let (seat, token, next) = (peer.seat.expect("seated"), peer.token(), peer.next());
+        self.resume(seat, token, next)
+    }
+
+    pub fn send(&mut self, client: ConnectionId, message: &ClientMessage<'_>) {
+        self.send_bytes(client, &bytes_of(message));
+    }
+
+    pub fn send_bytes(&mut self, client: ConnectionId, bytes: &[u8]) {
+        self.room.handle_message(client, bytes, self.now());
+        self.drain();
+    }
+
+    /// Delivers a run of inputs.
+    pub fn inputs(&mut self, client: ConnectionId, first: u64, values: &[i32]) {
+        let encoded: Vec<[u8; 4]> = values.iter().map(|value| value.to_le_bytes()).collect();
+        let inputs = List(encoded.iter().map(|bytes| &bytes[..]).collect());
+        let (epoch, first) = (self.peer(client).epoch, Tick::new(first));
+        self.send(client, &ClientMessage::Inputs(Inputs { generation: GENERATION, epoch, first, inputs }));
+    }
+
+    pub fn input(&mut self, client: ConnectionId, tick: u64, value: i32) {
+        self.inputs(client, tick, &[value]);
+    }
+
+    pub fn report(&mut self, client: ConnectionId, tick: u64, state: &[u8]) {
+        let (tick, checksum) = (Tick::new(tick), Checksum::of(state));
+        self.send(client, &ClientMessage::Report { generation: GENERATION, tick, checksum });
+    }
+
+    pub fn command(&mut self, client: ConnectionId, sequence: u32, payload: &[u8]) {
+        self.send(client, &ClientMessage::Command { generation: GENERATION, sequence, payload });
+    }
+
+    pub fn disconnect(&mut self, client: ConnectionId) {
+        self.room.handle_disconnected(client, self.now());
+        self.drain();
+    }
+
+    /// Confirms at A, then moves on to A + 1.
+    pub fn step(&mut self) {
+        self.room.handle_timeout(self.now());
+        self.when.resize(usize::try_from(self.room.frontier().index()).expect("small"), self.tick);
+        self.drain();
+        self.tick += 1;
+    }
+
+    /// Steps until A is `tick`.
+    pub fn step_to(&mut self, tick: u64) {
+        while self.tick < tick {
+            self.step();
+        }
+    }
+
+    pub fn persist_through(&mut self, sequence: u64) {
+        self.room.handle_persisted(sequence);
+        self.drain();
+    }
+
+    pub fn drain(&mut self) {
+        loop {
+            let mut persisted = None;
+            match self.room.poll_output() {
+                None => return,
+                Some(Output::Persist { sequence, record }) => {
+                    self.log.append(sequence, record).expect("records are gapless");
+                    persisted = Some(sequence);
+                }
+                Some(Output::Transmit { to, bytes }) => {
+                    assert!(!to.is_empty());
+                    let message = RoomMessage::decode(bytes).expect("the room's messages are well-formed");
+                    receive(&mut self.peers, &mut self.tags, self.seats, to, &message);
+                }
+                Some(Output::Close { connection, cause }) => {
+                    let peer = self.peers.get_mut(&connection).expect("known");
+                    assert_eq!(peer.closed.replace(cause), None, "closed once");
+                }
+                Some(Output::Event(event)) => self.events.push(event),
+            }
+            if let Some(sequence) = persisted.filter(|_| self.persists) {
+                self.room.handle_persisted(sequence);
+            }
+        }
+    }
+
+    pub fn peer(&self, client: ConnectionId) -> &Peer {
+        &self.peers[&client]
+    }
+
+    fn peer_mut(&mut self, client: ConnectionId) -> &mut Peer {
+        self.peers.get_mut(&client).expect("known")
+    }
+
+    pub fn frame(&self, tick: u64) -> Frame {
+        self.room.frame(Tick::new(tick)).expect("confirmed")
+    }
+
+    /// What the frame of `tick` says of a seat: its input, and whether it is flagged.
+    pub fn value(&self, tick: u64, index: usize) -> (Option<i32>, bool) {
+        let frame = self.frame(tick);
+        let view = frame.seat(seat(index));
+        (view.input.map(|input| i32::from_le_bytes(input.try_into().expect("four bytes"))), view.substituted)
+    }
+
+    /// How many bytes of input the frame of `tick` holds.
+    pub fn value_bytes(&self, tick: u64) -> usize {
+        self.frame(tick).seats().filter_map(|view| view.input).map(<[u8]>::len).sum()
+    }
+
+    /// The ticks in which a seat is flagged.
+    pub fn flagged(&self, index: usize) -> Vec<u64> {
+        (0..self.room.frontier().index()).filter(|tick| self.value(*tick, index).1).collect()
+    }
+
+    pub fn counters(&self, index: usize) -> SeatCounters {
+        self.room.seat_stats(seat(index)).expect("a seat").counters
+    }
+
+    pub fn verification(&self, tick: u64) -> Verification {
+        self.room.verification(Tick::new(tick))
+    }
+
+    /// The log's frames through N, folded by TALLY, after checking that everyone has the same frames.
+    pub fn tally(&self, ticks: usize) -> Tally {
+        self.check_everyone();
+        let frames = self.log.frames().expect("a room's log").take(ticks);
+        let mut tally = Tally::new(self.room.descriptor().seats().count());
+        frames.for_each(|frame| tally.step(&frame.expect("the chain holds")));
+        assert_eq!(tally.frame, ticks);
+        tally
+    }
+
+    /// I1 and I2: the log, the room and every client have equal frames.
+    pub fn check_everyone(&self) {
+        let logged: Vec<Frame> =
+            self.log.frames().expect("a room's log").map(|frame| frame.expect("chained")).collect();
+        assert_eq!(logged.len() as u64, self.room.frontier().index());
+        for (frame, tick) in logged.iter().zip(0..) {
+            assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
+        }
+        for peer in self.peers.values() {
+            let first = usize::try_from(peer.first).expect("small");
+            assert_eq!(&logged[first.min(logged.len())..][..peer.frames.len()], peer.frames);
+        }
+    }
+}
+
+fn receive(
+    peers: &mut BTreeMap<ConnectionId, Peer>,
+    tags: &mut BTreeMap<u64, ReleaseTag>,
+    seats: SeatCount,
+    to: &[ConnectionId],
+    message: &RoomMessage<'_>,
+) {
+    if let RoomMessage::Frames(frames) = message {
+        let next = frames.first.index() + u64::from(frames.count);
+        assert_eq!(*tags.entry(next).or_insert(frames.tag), frames.tag, "one tag for each release point");
+    }
+    for id in to {
+        let peer = peers.get_mut(id).expect("known");
+        assert_eq!(peer.closed, None, "nothing comes after a close");
+        let notice = match message {
+            RoomMessage::Frames(frames) => {
+                peer.receive_frames(frames, seats);
+                None
+            }
+            RoomMessage::Welcome(welcome) => {
+                peer.seat = Some(welcome.seat);
+                (peer.claim, peer.epoch, peer.token) = (welcome.claim, welcome.epoch, Some(welcome.token));
+                MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
+                Some(Notice::Welcome { seat: welcome.seat, frontier: welcome.frontier })
+            }
+            RoomMessage::Refused(refusal) => Some(Notice::Refused(*refusal)),
+            RoomMessage::Started { clock, .. } => Some(Notice::Started(*clock)),
+            RoomMessage::Pong { sent_micros, clock, counters } => {
+                Some(Notice::Pong { sent_micros: *sent_micros, clock: *clock, counters: *counters })
+            }
+            RoomMessage::Desync { tick, values, .. } => Some(Notice::Desync { tick: *tick, values: values.0.clone() }),
+            RoomMessage::Ephemeral { seat, payload } => {
+                Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
+            }
+            RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
+        };
+        peer.notices.extend(notice);
+    }
+}
+
+/// The fixture TALLY.
+#[derive(Debug, PartialEq)]
+pub struct Tally {
+    pub frame: usize,
+    pub sum: Vec<i64>,
+    pub sub: Vec<u32>,
+    pub mix: u32,
+}
+
+impl Tally {
+    fn new(seats: usize) -> Tally {
+        Tally { frame: 0, sum: vec![0; seats], sub: vec![0; seats], mix: 1 }
+    }
+
+    fn step(&mut self, frame: &Frame) {
+        for (view, k) in frame.seats().zip(0..) {
+            let value = view.input.map_or(0, |input| i32::from_le_bytes(input.try_into().expect("four bytes")));
+            let position = u32::try_from(k).expect("small");
+            self.sum[k] += i64::from(value);
+            self.sub[k] += u32::from(view.substituted);
+            let added = value.cast_unsigned().wrapping_add(7 * position + 1);
+            self.mix = self.mix.wrapping_mul(31).wrapping_add(added);
+        }
+        self.frame += 1;
+    }
+}
+
+/// A config whose records must be durable first.
+pub fn durable(seats: usize) -> RoomConfig {
+    RoomConfig { durability: Durability::EveryFrame, ..config(seats, 6) }
+}

@@ -1,0 +1,191 @@
+//! What is written down, and what waits for it (A12).
+
+use retick_authority::log::{FrameLog, LogError, MAX_RECORD_BYTES, MemoryLog, Record};
+use retick_authority::room::{ClosedCause, MAX_UNPERSISTED_RECORDS, Room, RoomSecret, StartPolicy, VacancyCause};
+use retick_core::frame::FrameChain;
+use retick_core::seat::{ControlEpoch, Generation};
+use retick_core::tick::Tick;
+use retick_core::wire::{ClaimId, ClientMessage, RoomRules};
+
+use crate::driver::{GENERATION, Match, Notice, SECRET, config, durable, seat};
+
+#[test]
+fn a12_the_log_tells_the_rooms_whole_life_in_order() {
+    let (mut game, clients) = Match::started(config(2, 6));
+    clients.iter().for_each(|client| game.input(*client, 0, 3));
+    game.step();
+    game.disconnect(clients[1]);
+    let back = game.return_from(clients[1]);
+    game.send(back, &ClientMessage::Leave);
+    game.room.close(game.now());
+    game.drain();
+    let records: Vec<_> = game.log.records().map(|(_, bytes)| Record::decode(bytes).expect("a record")).collect();
+    let descriptor = game.room.descriptor();
+    let Record::Created { descriptor: bytes, rules, grace_millis, start, .. } = records[0] else {
+        panic!("{:?}", records[0]);
+    };
+    assert_eq!(bytes, descriptor.to_bytes());
+    let expected = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
+    assert_eq!((rules, grace_millis, start), (expected, 15_000, StartPolicy::WhenFull));
+    let mut chain = FrameChain::new(descriptor);
+    chain.extend(&game.frame(0));
+    assert!(matches!(records[4], Record::Frame { tick: Tick::ZERO, head, .. } if head == chain.head()));
+    assert_eq!(game.room.chain_head(), chain.head());
+    let claimed = |index, claim| Record::Claimed { seat: seat(index), claim: ClaimId(claim), epoch: ControlEpoch(1) };
+    let others: Vec<_> = records[1..4].iter().chain(&records[5..]).copied().collect();
+    let expected = [
+        claimed(0, 0),
+        claimed(1, 1),
+        Record::Started { generation: GENERATION },
+        Record::Disconnected { seat: seat(1) },
+        Record::Resumed { seat: seat(1) },
+        Record::Vacated { seat: seat(1), epoch: ControlEpoch(2), cause: VacancyCause::Left },
+        Record::Closed { cause: ClosedCause::Requested },
+    ];
+    assert_eq!(others, expected);
+}
+
+#[test]
+fn a12_a_secret_is_named_and_not_told() {
+    let created = |secret| {
+        let mut room = Room::new(config(2, 6), RoomSecret(secret)).expect("valid");
+        match room.poll_output() {
+            Some(retick_authority::room::Output::Persist { record, .. }) => record.to_vec(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_ne!(created([1; 32]), created([2; 32]));
+    assert!(!created([0xa7; 32]).windows(4).any(|window| window == [0xa7; 4]));
+}
+
+#[test]
+fn a12_frames_leave_only_behind_their_record() {
+    let (mut game, clients) = Match::started(durable(2));
+    game.persists = false;
+    clients.iter().for_each(|client| game.inputs(*client, 0, &[3; 10]));
+    let before = game.log.next_sequence();
+    game.step_to(3);
+    assert_eq!((game.room.frontier(), game.log.next_sequence()), (Tick::new(3), before + 3));
+    assert_eq!(game.peer(clients[0]).next(), 0);
+    // Answers about the clock depend on nothing.
+    game.send(clients[0], &ClientMessage::Ping { sent_micros: 4 });
+    assert!(matches!(game.peer(clients[0]).notices.last(), Some(Notice::Pong { sent_micros: 4, .. })));
+    game.persist_through(before);
+    assert_eq!((game.peer(clients[0]).next(), game.peer(clients[1]).next()), (1, 1));
+    game.persist_through(before + 2);
+    assert_eq!(game.peer(clients[0]).next(), 3);
+    game.check_everyone();
+}
+
+#[test]
+fn a12_a_greeting_leaves_only_behind_its_claim() {
+    let mut game = Match::new(durable(2));
+    game.persists = false;
+    let client = game.join();
+    game.send(client, &ClientMessage::Ping { sent_micros: 4 });
+    assert_eq!((game.peer(client).notices.len(), game.events.len()), (0, 0));
+    game.persist_through(1);
+    assert_eq!(game.peer(client).notices.len(), 0);
+    game.persist_through(2);
+    assert!(matches!(game.peer(client).notices[..], [Notice::Welcome { .. }, Notice::Pong { .. }]));
+}
+
+#[test]
+fn a12_a_returner_gets_no_frame_that_is_not_durable() {
+    let (mut game, clients) = Match::started(durable(2));
+    clients.iter().for_each(|client| game.inputs(*client, 0, &[3; 10]));
+    game.step_to(2);
+    game.persists = false;
+    game.step_to(4);
+    let durable_through = game.log.next_sequence() - 1;
+    let token = game.peer(clients[1]).token();
+    let back = game.resume(seat(1), token, 0);
+    game.step();
+    assert_eq!((game.peer(back).next(), game.peer(back).notices.len()), (0, 0));
+    game.persist_through(durable_through + 1);
+    assert_eq!((game.peer(back).next(), game.peer(back).notices.len()), (0, 2), "the resume is durable, tick 4 is not");
+    game.persist_through(durable_through + 2);
+    assert_eq!(game.peer(back).next(), 5);
+    game.check_everyone();
+}
+
+#[test]
+fn a12_a_log_that_stands_still_stops_the_frames_and_not_the_room() {
+    let mut config = durable(1);
+    config.rules.hard_tolerance_ticks = 0;
+    let (mut game, clients) = Match::started(config);
+    game.persists = false;
+    let limit = usize::try_from(MAX_UNPERSISTED_RECORDS).expect("small");
+    game.step_to(MAX_UNPERSISTED_RECORDS + 50);
+    assert_eq!((game.when.len(), game.peer(clients[0]).next()), (limit, 0));
+    game.persists = true;
+    game.persist_through(u64::MAX);
+    game.step();
+    assert_eq!(game.when.len(), limit + 51);
+    assert_eq!(game.peer(clients[0]).next(), MAX_UNPERSISTED_RECORDS + 51);
+    game.check_everyone();
+}
+
+#[test]
+fn a12_a_changed_log_breaks_the_chain_at_its_tick() {
+    let (mut game, clients) = Match::started(config(1, 6));
+    game.inputs(clients[0], 0, &[3; 5]);
+    game.step_to(5);
+    let frames = |log: &MemoryLog| log.frames().expect("a room's log").collect::<Result<Vec<_>, _>>();
+    assert_eq!(frames(&game.log).map(|frames| frames.len()), Ok(5));
+
+    let copy = |change: &dyn Fn(u64, &mut Vec<u8>) -> bool| {
+        let mut log = MemoryLog::new();
+        for (sequence, record) in game.log.records() {
+            let mut record = record.to_vec();
+            if change(sequence, &mut record) {
+                log.append(log.next_sequence(), &record).expect("in order");
+            }
+        }
+        log
+    };
+    // Records 1 to 3 are the creation, the claim and the start; tick 2 stands in record 6.
+    let forged = copy(&|sequence, record| {
+        if sequence == 6 {
+            let value = record.iter().position(|byte| *byte == 3).expect("the input");
+            record[value] = 4;
+        }
+        true
+    });
+    assert!(matches!(frames(&forged), Err(LogError::Chain { tick, .. }) if tick == Tick::new(2)));
+    let gap = copy(&|sequence, _| sequence != 6);
+    assert_eq!(frames(&gap).map(|_| ()), Err(LogError::Frame { sequence: 6 }));
+    let torn = copy(&|sequence, record| {
+        record.truncate(if sequence == 6 { 9 } else { MAX_RECORD_BYTES });
+        true
+    });
+    assert!(matches!(frames(&torn), Err(LogError::Record { sequence: 6, .. })));
+    let headless = copy(&|sequence, _| sequence != 1);
+    assert_eq!(headless.frames().map(|_| ()), Err(LogError::NotCreated));
+    assert_eq!(MemoryLog::new().frames().map(|_| ()), Err(LogError::NotCreated));
+}
+
+#[test]
+fn a12_records_are_read_back_by_their_number() {
+    let (game, _) = Match::started(config(1, 6));
+    let mut log = game.log.clone();
+    let mut out = vec![9];
+    assert_eq!(log.read_into(3, &mut out), Ok(true));
+    assert_eq!(Record::decode(&out), Ok(Record::Started { generation: Generation(0) }));
+    for missing in [0, 4, u64::MAX] {
+        assert_eq!((log.read_into(missing, &mut out), out.len()), (Ok(false), 0));
+    }
+    assert_eq!(log.append(6, b""), Err(LogError::Sequence { expected: 4, found: 6 }));
+}
+
+#[test]
+fn a6_tokens_depend_on_the_secret_alone_and_survive_a_rebuilt_room() {
+    let token = |secret| {
+        let mut game = Match::new(config(2, 6));
+        game.room = Room::new(config(2, 6), secret).expect("valid");
+        let client = game.join();
+        game.peer(client).token()
+    };
+    assert_eq!(token(SECRET), token(SECRET));
+    assert_ne!(token(SECRET), token(RoomSecret([1; 32])));
+}

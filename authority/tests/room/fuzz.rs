@@ -1,0 +1,225 @@
+//! Whatever arrives, in whatever order: no panic, and the frames of all who are told of them are gapless and equal.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use retick_authority::room::{ConnectionId, Durability, RoomConfig, RoomEvent, StartPolicy, VacancyCause};
+use retick_core::codec::wire::List;
+use retick_core::digest::Checksum;
+use retick_core::seat::{ControlEpoch, Generation};
+use retick_core::tick::Tick;
+use retick_core::wire::{ClientMessage, Entry, Inputs, ResumeToken};
+
+use crate::driver::{GENERATION, Match, bytes_of, config, hello, seat};
+
+#[derive(Clone, Debug)]
+enum Act {
+    Connect,
+    Join(usize),
+    Ready(usize),
+    Return { of: usize, behind: u64, forge: bool },
+    Inputs { by: usize, offset: u64, back: bool, lengths: Vec<u8>, epoch: u32, generation: u32 },
+    Report { by: usize, back: u64, odd: bool },
+    Command { by: usize, sequence: u32, length: usize },
+    Ephemeral { by: usize },
+    Ping(usize),
+    Leave(usize),
+    Garbage { by: usize, bytes: Vec<u8> },
+    Truncated { by: usize, cut: usize },
+    Disconnect(usize),
+    Steps(u64),
+    Stall(u64),
+    Persist,
+    Start,
+    Close,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let by = || 0usize..12;
+    // The first connections hold the seats.
+    let player = || prop_oneof![3 => 0usize..4, 1 => 0usize..12];
+    let length = || prop_oneof![9 => Just(4u8), 1 => 0u8..6];
+    let epoch = || prop_oneof![9 => Just(1u32), 1 => 0u32..3];
+    prop_oneof![
+        3 => Just(Act::Connect),
+        3 => by().prop_map(Act::Join),
+        6 => by().prop_map(Act::Ready),
+        3 => (by(), 0u64..40, prop::bool::weighted(0.2)).prop_map(|(of, behind, forge)| Act::Return { of, behind, forge }),
+        25 => (player(), prop_oneof![2 => 0u64..10, 1 => 0u64..200], any::<bool>(), vec(length(), 0..50), epoch(), prop::bool::weighted(0.05)).prop_map(
+            |(by, offset, back, lengths, epoch, stale)| {
+                Act::Inputs { by, offset, back, lengths, epoch, generation: u32::from(stale) }
+            }
+        ),
+        8 => (player(), 0u64..12, prop::bool::weighted(0.1)).prop_map(|(by, back, odd)| Act::Report { by, back, odd }),
+        2 => (by(), 0u32..9, 0usize..5000).prop_map(|(by, sequence, length)| Act::Command { by, sequence, length }),
+        1 => by().prop_map(|by| Act::Ephemeral { by }),
+        1 => by().prop_map(Act::Ping),
+        1 => by().prop_map(Act::Leave),
+        1 => (by(), vec(any::<u8>(), 0..40)).prop_map(|(by, bytes)| Act::Garbage { by, bytes }),
+        1 => (by(), 0usize..60).prop_map(|(by, cut)| Act::Truncated { by, cut }),
+        1 => by().prop_map(Act::Disconnect),
+        9 => (1u64..30).prop_map(Act::Steps),
+        1 => (0u64..40_000_000_000).prop_map(Act::Stall),
+        2 => Just(Act::Persist),
+        1 => Just(Act::Start),
+        1 => prop::bool::weighted(0.05).prop_map(|close| if close { Act::Close } else { Act::Persist }),
+    ]
+}
+
+fn perform(game: &mut Match, act: Act) {
+    let id = |index: usize| ConnectionId(index as u64);
+    let identity = game.room.descriptor().identity();
+    let frontier = game.room.frontier().index();
+    let mut send = |by: usize, bytes: &[u8]| {
+        if game.peers.contains_key(&id(by)) {
+            game.send_bytes(id(by), bytes);
+        } else {
+            game.room.handle_message(id(by), bytes, game.now());
+        }
+    };
+    match act {
+        Act::Connect => {
+            let client = game.connect();
+            // The driver's mistake: a number that is in use.
+            if !game.room.is_closed() {
+                game.room.handle_connected(client, game.now());
+            }
+        }
+        Act::Join(by) => send(by, &hello(identity, Entry::Join { ticket: b"ticket" })),
+        Act::Ready(by) => send(by, &bytes_of(&ClientMessage::Ready { generation: GENERATION })),
+        Act::Return { of, behind, forge } => {
+            let Some((seat, mut token)) = game.peers.get(&id(of)).and_then(|peer| peer.seat.zip(peer.token)) else {
+                return;
+            };
+            if forge {
+                token = ResumeToken([7; 32]);
+            }
+            game.resume(seat, token, frontier.saturating_sub(behind) + u64::from(behind == 39) * 50);
+        }
+        Act::Inputs { by, offset, back, lengths, epoch, generation } => {
+            let first = if back { frontier.saturating_sub(offset) } else { frontier + offset };
+            let inputs = List(lengths.iter().map(|length| &[1, 2, 3, 4, 5][..usize::from(*length)]).collect());
+            let (generation, epoch, first) = (Generation(generation), ControlEpoch(epoch), Tick::new(first));
+            send(by, &bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs })));
+        }
+        Act::Report { by, back, odd } => {
+            // Every tenth state is due; the first guess here is one that is not confirmed yet.
+            let tick = Tick::new((frontier / 10 + 1).saturating_sub(back) * 10 + 1);
+            let checksum = Checksum::of(&[u8::from(odd)]);
+            send(by, &bytes_of(&ClientMessage::Report { generation: GENERATION, tick, checksum }));
+        }
+        Act::Command { by, sequence, length } => {
+            let payload = vec![8; length];
+            send(by, &bytes_of(&ClientMessage::Command { generation: GENERATION, sequence, payload: &payload }));
+        }
+        Act::Ephemeral { by } => send(by, &bytes_of(&ClientMessage::Ephemeral { payload: b"hi" })),
+        Act::Ping(by) => send(by, &bytes_of(&ClientMessage::Ping { sent_micros: 1 })),
+        Act::Leave(by) => send(by, &bytes_of(&ClientMessage::Leave)),
+        Act::Garbage { by, bytes } => send(by, &bytes),
+        Act::Truncated { by, cut } => {
+            let bytes = hello(
+                identity,
+                Entry::Resume { seat: seat(0), token: ResumeToken([1; 32]), generation: GENERATION, next: Tick::MAX },
+            );
+            send(by, &bytes[..cut.min(bytes.len())]);
+        }
+        Act::Disconnect(by) => game.disconnect(id(by)),
+        Act::Steps(count) => {
+            let until = game.tick + count;
+            game.step_to(until);
+        }
+        Act::Stall(nanos) => game.skew_nanos += nanos,
+        Act::Persist => game.persist_through(u64::MAX),
+        // Refused when the room starts by itself, or has started.
+        Act::Start => _ = game.room.start(game.now()),
+        Act::Close => game.room.close(game.now()),
+    }
+}
+
+/// One match: how it is set up, and what happens.
+#[derive(Clone, Debug)]
+struct Script {
+    seats: usize,
+    start: StartPolicy,
+    durability: Durability,
+    persists: bool,
+    acts: Vec<Act>,
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    let policies = (any::<bool>(), any::<bool>(), any::<bool>());
+    (1usize..5, policies, vec(act(), 0..150)).prop_map(|(seats, (manual, durable, persists), acts)| Script {
+        seats,
+        start: if manual { StartPolicy::Manual } else { StartPolicy::WhenFull },
+        durability: if durable { Durability::EveryFrame } else { Durability::None },
+        persists,
+        acts,
+    })
+}
+
+fn play(script: Script) -> Result<Match, TestCaseError> {
+    let Script { seats, start, durability, persists, acts } = script;
+    let mut config = RoomConfig { start, durability, grace_millis: 1_500, greeting_millis: 900, ..config(seats, 6) };
+    config.rules.checksum_cadence_ticks = 10;
+    let mut game = Match::new(config);
+    game.persists = persists;
+    // Most scripts shall reach the match itself.
+    (0..seats).for_each(|_| {
+        game.join_ready();
+    });
+    for act in acts {
+        let (frontier, closed) = (game.room.frontier(), game.room.is_closed());
+        perform(&mut game, act);
+        prop_assert!(game.room.frontier() >= frontier);
+        prop_assert!(!closed || game.room.frontier() == frontier, "no tick after the end");
+        if let Some(clock) = game.room.clock_tick() {
+            prop_assert!(game.room.frontier().index() <= clock.index() + 1, "no tick before its time");
+        }
+    }
+    game.persist_through(u64::MAX);
+    game.check_everyone();
+    Ok(game)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_sequence_keeps_frames_gapless_and_equal(script in script()) {
+        play(script)?;
+    }
+
+    #[test]
+    fn any_first_bytes_are_answered(bytes in vec(any::<u8>(), 0..200)) {
+        let mut game = Match::new(config(2, 6));
+        let client = game.connect();
+        game.send_bytes(client, &bytes);
+        prop_assert!(game.peer(client).closed.is_some() || game.peer(client).seat.is_some());
+    }
+}
+
+/// The premise of the test above: its scripts reach what they shall break.
+#[test]
+fn the_scripts_play_matches_in_which_much_happens() {
+    let mut runner = TestRunner::deterministic();
+    let mut happened = [0; 7];
+    for _ in 0..100 {
+        let script = script().new_tree(&mut runner).expect("a script").current();
+        let game = play(script).expect("sound");
+        let (stats, count) =
+            (game.room.stats(), |wanted: fn(&RoomEvent) -> bool| game.events.iter().filter(|e| wanted(e)).count());
+        let delivered = (0..game.room.frontier().index()).filter(|tick| game.value_bytes(*tick) > 0).count();
+        let now = [
+            delivered as u64,
+            stats.seats.substituted_inputs,
+            stats.seats.counters.late_inputs,
+            stats.desyncs,
+            count(|event| matches!(event, RoomEvent::SeatResumed { .. })) as u64,
+            count(|event| matches!(event, RoomEvent::SeatVacated { cause: VacancyCause::GraceOver, .. })) as u64,
+            count(|event| matches!(event, RoomEvent::Closed { .. })) as u64,
+        ];
+        happened.iter_mut().zip(now).for_each(|(sum, now)| *sum += now);
+    }
+    assert!(happened.iter().zip([1_000, 1_000, 100, 5, 30, 10, 5]).all(|(sum, least)| *sum >= least), "{happened:?}");
+}

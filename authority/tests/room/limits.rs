@@ -1,0 +1,174 @@
+//! Budgets, commands and ephemerals: at each limit and past it (A9, A11).
+
+use retick_authority::room::{
+    COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_QUEUED_COMMANDS, RELEASE_BYTES,
+    RoomConfig,
+};
+use retick_core::codec::wire::List;
+use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
+use retick_core::seat::{ControlEpoch, Generation, Presence};
+use retick_core::tick::{Tick, TickRate};
+use retick_core::wire::{ClientMessage, CloseReason, Inputs, MAX_EPHEMERAL_BYTES, MAX_INPUTS_PER_MESSAGE};
+
+use crate::driver::{GENERATION, Match, Notice, config, descriptor, seat};
+
+#[test]
+fn a11_a_connection_may_use_its_budget_and_no_more() {
+    for (rate, configured, budget) in
+        [(TickRate::Hz10, 120, 120), (TickRate::Hz60, 120, 270), (TickRate::Hz60, 500, 500)]
+    {
+        let config = RoomConfig { messages_per_second: configured, ..RoomConfig::new(descriptor(2, rate)) };
+        assert_eq!(config.message_budget(), budget);
+        let (mut game, clients) = Match::started(config);
+        let ping = ClientMessage::Ping { sent_micros: 0 };
+        // The greeting and the readiness were two.
+        (2..budget).for_each(|_| game.send(clients[0], &ping));
+        assert_eq!(game.peer(clients[0]).closed, None);
+        game.send(clients[0], &ping);
+        assert_eq!(game.peer(clients[0]).closed, Some(CloseCause::Ended(CloseReason::Budget)));
+        assert_eq!(game.peer(clients[0]).notices.last(), Some(&Notice::Closing(CloseReason::Budget)));
+        assert_eq!(game.room.seat_presence(seat(0)), Presence::Disconnected);
+        assert_eq!((game.peer(clients[1]).closed, game.room.stats().over_budget_connections), (None, 1));
+    }
+}
+
+#[test]
+fn a11_a_steady_sender_at_its_rate_is_never_closed() {
+    let (mut game, clients) = Match::started(config(1, 6));
+    for _ in 0..1_000 {
+        // 4 of 4.5 messages a tick.
+        (0..4).for_each(|_| game.send(clients[0], &ClientMessage::Ping { sent_micros: 0 }));
+        game.step();
+    }
+    assert_eq!(game.peer(clients[0]).closed, None);
+}
+
+fn commands(game: &Match, tick: u64) -> Vec<(CommandSource, Vec<u8>)> {
+    game.frame(tick).commands().map(|(source, payload)| (source, payload.to_vec())).collect()
+}
+
+#[test]
+fn a9_commands_are_ordered_into_the_next_frame() {
+    let (mut game, clients) = Match::started(config(2, 0));
+    game.step();
+    game.command(clients[1], 5, b"a");
+    game.command(clients[0], 0, b"b");
+    game.command(clients[1], 6, b"");
+    game.step();
+    game.step();
+    let from = |index| CommandSource::Game(seat(index));
+    assert_eq!(commands(&game, 1), [(from(1), b"a".to_vec()), (from(0), b"b".to_vec()), (from(1), vec![])]);
+    assert_eq!((commands(&game, 0), commands(&game, 2)), (vec![], vec![]));
+    game.check_everyone();
+}
+
+#[test]
+fn a9_commands_out_of_order_too_long_or_stale_are_rejected_and_counted() {
+    let (mut game, clients) = Match::started(config(1, 0));
+    let mut send = |generation, sequence, length| {
+        let payload = vec![1; length];
+        let generation = Generation(generation);
+        game.send(clients[0], &ClientMessage::Command { generation, sequence, payload: &payload });
+        game.counters(0).rejected_commands
+    };
+    assert_eq!(send(0, 3, MAX_COMMAND_BYTES), 0);
+    assert_eq!(send(0, 4, MAX_COMMAND_BYTES + 1), 1);
+    assert_eq!(send(0, 3, 1), 2);
+    assert_eq!(send(0, 2, 1), 3);
+    assert_eq!(send(1, 4, 1), 4);
+    assert_eq!(send(0, 4, 1), 4);
+    assert_eq!(send(0, u32::MAX, 1), 4);
+    game.step();
+    assert_eq!(commands(&game, 0).len(), 3);
+    game.send(clients[0], &ClientMessage::Ping { sent_micros: 0 });
+    let counters = game.counters(0);
+    assert!(
+        matches!(game.peer(clients[0]).notices.last(), Some(Notice::Pong { counters: told, .. }) if *told == counters)
+    );
+}
+
+#[test]
+fn a9_command_and_ephemeral_rates_hold_for_each_seat() {
+    let (mut game, clients) = Match::started(config(2, 0));
+    (0..=COMMANDS_PER_SECOND).for_each(|sequence| game.command(clients[0], sequence, b"x"));
+    game.command(clients[1], 0, b"y");
+    assert_eq!((game.counters(0).rejected_commands, game.counters(1).rejected_commands), (1, 0));
+    (0..=EPHEMERALS_PER_SECOND).for_each(|_| game.send(clients[0], &ClientMessage::Ephemeral { payload: b"hi" }));
+    let heard = |game: &Match, client| {
+        let ephemeral = |notice: &&Notice| **notice == Notice::Ephemeral { seat: seat(0), payload: b"hi".to_vec() };
+        game.peer(client).notices.iter().filter(ephemeral).count()
+    };
+    assert_eq!((heard(&game, clients[0]), heard(&game, clients[1])), (0, EPHEMERALS_PER_SECOND as usize));
+    assert_eq!(game.room.stats().seats.dropped_ephemerals, 1);
+    // Two ticks later there is one more command, and another tick later one more ephemeral.
+    game.step_to(2);
+    game.command(clients[0], 100, b"x");
+    assert_eq!(game.counters(0).rejected_commands, 1);
+    game.step_to(3);
+    game.send(clients[0], &ClientMessage::Ephemeral { payload: b"hi" });
+    assert_eq!(heard(&game, clients[1]), EPHEMERALS_PER_SECOND as usize + 1);
+}
+
+#[test]
+fn a9_an_ephemeral_beyond_its_length_is_malformed() {
+    let (mut game, clients) = Match::started(config(2, 0));
+    game.send(clients[0], &ClientMessage::Ephemeral { payload: &[1; MAX_EPHEMERAL_BYTES] });
+    assert_eq!(game.peer(clients[0]).closed, None);
+    game.send(clients[0], &ClientMessage::Ephemeral { payload: &[1; MAX_EPHEMERAL_BYTES + 1] });
+    assert_eq!(game.peer(clients[0]).closed, Some(CloseCause::Ended(CloseReason::Malformed)));
+}
+
+#[test]
+fn a9_commands_wait_in_a_bounded_queue_and_fill_bounded_frames() {
+    let (mut game, clients) = Match::started(config(8, 0));
+    let payload = vec![3; MAX_COMMAND_BYTES];
+    for sequence in 0..COMMANDS_PER_SECOND {
+        clients.iter().for_each(|client| game.command(*client, sequence, &payload));
+    }
+    let rejected = 8 * u64::from(COMMANDS_PER_SECOND) - MAX_QUEUED_COMMANDS as u64;
+    assert_eq!(game.room.stats().seats.counters.rejected_commands, rejected);
+    game.step_to(6);
+    let counts: Vec<_> = (0..5).map(|tick| commands(&game, tick).len()).collect();
+    assert_eq!(counts, [MAX_COMMANDS_PER_FRAME; 4].into_iter().chain([0]).collect::<Vec<_>>());
+    // Frames this large come one a message, also in history.
+    let token = game.peer(clients[0]).token();
+    let back = game.resume(seat(0), token, 0);
+    game.step_to(8);
+    let releases: Vec<_> = game.peer(back).releases.iter().map(|(first, count, _)| (*first, *count)).collect();
+    assert_eq!(releases[..4], [(0, 1), (1, 1), (2, 1), (3, 1)]);
+    const { assert!(MAX_COMMAND_BYTES * MAX_COMMANDS_PER_FRAME > RELEASE_BYTES) };
+    game.check_everyone();
+}
+
+#[test]
+fn a9_a_leaver_takes_its_commands_along() {
+    let (mut game, clients) = Match::started(config(2, 0));
+    game.command(clients[0], 0, b"lost");
+    game.command(clients[1], 0, b"kept");
+    game.send(clients[0], &ClientMessage::Leave);
+    game.step();
+    assert_eq!(commands(&game, 0), [(CommandSource::Game(seat(1)), b"kept".to_vec())]);
+}
+
+#[test]
+fn a1_the_longest_message_of_inputs_is_taken_as_far_as_the_look_ahead() {
+    let (mut game, clients) = Match::started(config(1, 6));
+    let inputs = List(vec![&[7; 4][..]; MAX_INPUTS_PER_MESSAGE]);
+    let message = Inputs { generation: GENERATION, epoch: ControlEpoch(1), first: Tick::ZERO, inputs };
+    game.send(clients[0], &ClientMessage::Inputs(message));
+    assert_eq!(game.counters(0).refused_inputs, MAX_INPUTS_PER_MESSAGE as u64 - 121);
+    game.step_to(121);
+    assert_eq!((game.when.len(), game.flagged(0)), (121, vec![]));
+}
+
+#[test]
+fn a5_the_largest_room_plays() {
+    let (mut game, clients) = Match::started(config(128, 6));
+    for a in 0..5 {
+        clients.iter().for_each(|client| game.input(*client, a, 1));
+        game.step();
+    }
+    assert_eq!(game.when, [0, 1, 2, 3, 4]);
+    assert_eq!(game.peer(ConnectionId(127)).next(), 5);
+    assert_eq!(game.tally(5).sum, [5; 128]);
+}
