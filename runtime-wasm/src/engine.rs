@@ -1,0 +1,89 @@
+//! The only place that configures the engine. Each knob here that can change a bit is folded into the identity (K11).
+//!
+//! Features are an allow-list in both directions: all that the engine knows are switched off, then these are switched on, so
+//! that an upgrade of the engine brings nothing new in. The same set bounds validation in [`crate::admit`].
+//!
+//! NaN bits are canonicalised by the engine for now, which is correct in this engine and slow; a pass over the module is to
+//! replace it, and then other engines compute the same bits.
+
+use wasmparser::WasmFeatures;
+use wasmtime::{Config, Engine};
+
+use crate::error::LoadError;
+use crate::limits::Limits;
+
+/// Raised only when bits, gas or faults of the same module under the same settings change.
+pub(crate) const ENGINE_REVISION: u32 = 1;
+
+/// Everything that a module may use. Of the reference types and the bulk memory operations some instructions are refused
+/// nonetheless, by [`crate::admit`].
+pub(crate) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
+    .union(WasmFeatures::MUTABLE_GLOBAL)
+    .union(WasmFeatures::SIGN_EXTENSION)
+    .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
+    .union(WasmFeatures::MULTI_VALUE)
+    .union(WasmFeatures::BULK_MEMORY)
+    .union(WasmFeatures::REFERENCE_TYPES)
+    .union(WasmFeatures::SIMD);
+
+/// The engine's settings beside the limits, by name, for the identity.
+pub(crate) const SETTINGS: [(&str, u64); 2] = [("nan-canonicalization-by-engine", 1), ("gas-by-engine", 1)];
+
+/// The engine's configuration: the one function that knows it.
+pub(crate) fn config(limits: &Limits) -> Config {
+    let mut config = Config::new();
+    config.wasm_features(WasmFeatures::all(), false);
+    config.wasm_features(FEATURES, true);
+    config.relaxed_simd_deterministic(true);
+    config.cranelift_nan_canonicalization(true);
+    config.consume_fuel(true);
+    config.max_wasm_stack(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX));
+    // Memory grows inside its reservation, so growing never copies and only the operating system's limits can stop it.
+    config.memory_may_move(false);
+    config.wasm_backtrace_max_frames(None);
+    config.concurrency_support(false);
+    config.shared_memory(false);
+    config
+}
+
+/// An engine with this configuration.
+pub(crate) fn engine(config: &Config) -> Result<Engine, LoadError> {
+    Engine::new(config).map_err(|error| LoadError::Engine { message: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that may be on, and what comes with it: parts of the bulk memory operations and of the reference types.
+    const ALLOWED: [&str; 8] = [
+        "BULK_MEMORY",
+        "FLOATS",
+        "MULTI_VALUE",
+        "MUTABLE_GLOBAL",
+        "REFERENCE_TYPES",
+        "SATURATING_FLOAT_TO_INT",
+        "SIGN_EXTENSION",
+        "SIMD",
+    ];
+    const IMPLIED: [&str; 2] = ["BULK_MEMORY_OPT", "CALL_INDIRECT_OVERLONG"];
+
+    fn sorted<T: Ord>(names: impl Iterator<Item = T>) -> Vec<T> {
+        let mut names: Vec<T> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// W2: an upgrade that enables a feature, or gives one of ours another meaning, fails here.
+    #[test]
+    fn w2_exactly_these_features_are_on_in_the_parser_and_in_the_engine() {
+        assert_eq!(sorted(FEATURES.iter_names().map(|(name, _)| name)), ALLOWED);
+        // The engine's own account: it lists every flag that it knows.
+        let text = format!("{:?}", config(&Limits::default()));
+        let on = text.split(", ").filter_map(|field| field.strip_suffix(": true"));
+        let names = on.filter_map(|field| field.trim_start_matches("Config { ").strip_prefix("wasm_"));
+        let expected = sorted(ALLOWED.into_iter().chain(IMPLIED).map(str::to_lowercase));
+        assert_eq!(sorted(names.map(str::to_owned)), expected);
+        assert!(engine(&config(&Limits::default())).is_ok());
+    }
+}

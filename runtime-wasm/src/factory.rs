@@ -1,0 +1,131 @@
+//! Loading a module, and making runtimes of it.
+
+use std::sync::Arc;
+
+use retick_core::identity::{IdentityManifest, MatchDescriptor};
+use retick_core::runtime::abi::{self, Description, InitBlock};
+use retick_core::runtime::{CreateError, Runtime, RuntimeFactory, StepFault, check_descriptor};
+use wasmtime::Config;
+
+use crate::engine;
+use crate::error::{ExportRefusal, LoadError};
+use crate::guest::{Guest, Program};
+use crate::limits::Limits;
+use crate::runtime::WasmRuntime;
+
+/// Path of the module in its identity manifest.
+const MODULE_PATH: &str = "module.wasm";
+
+/// Makes runtimes of one loaded module (W1). Cheap to clone: the compiled code is shared.
+#[derive(Clone)]
+pub struct WasmFactory {
+    program: Arc<Program>,
+    description: Description,
+    manifest: IdentityManifest,
+}
+
+impl WasmFactory {
+    /// Admits, compiles and describes a module. Its identity is made of these very bytes and of every limit (K11).
+    ///
+    /// # Errors
+    /// [`LoadError`], which names what was refused.
+    pub fn load(module: &[u8], limits: Limits) -> Result<WasmFactory, LoadError> {
+        WasmFactory::load_with(module, limits, &engine::config(&limits))
+    }
+
+    pub(crate) fn load_with(module: &[u8], limits: Limits, config: &Config) -> Result<WasmFactory, LoadError> {
+        let program = Program::compile(module, limits, config)?;
+        let description = describe(&program)?;
+        let engine = IdentityManifest::builder("wasm", engine::ENGINE_REVISION, description.tick_rate);
+        let settings = engine::SETTINGS.into_iter().chain(limits.settings());
+        let manifest = settings
+            .fold(engine, |builder, (name, value)| builder.setting(name, value))
+            .abi_version(abi::ABI_VERSION)
+            .input_schema(description.input_schema.clone())
+            .state_schema(&description.state_schema)
+            .config_schema(description.config_schema.clone())
+            .module(MODULE_PATH, module)
+            .build()?;
+        Ok(WasmFactory { program: Arc::new(program), description, manifest })
+    }
+
+    /// What the module says of its game.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The limits it was loaded with.
+    pub fn limits(&self) -> &Limits {
+        self.program.limits()
+    }
+
+    /// A runtime at `S(0)`, as its own type; [`RuntimeFactory::create`] gives it as a [`Runtime`].
+    ///
+    /// # Errors
+    /// [`CreateError`] when the match is not one of this game's, or the game's init refuses it or faults.
+    pub fn create_runtime(&self, descriptor: &MatchDescriptor) -> Result<WasmRuntime, CreateError> {
+        check_descriptor(&self.manifest, descriptor)?;
+        let seats = descriptor.seats();
+        let (least, most) = (usize::from(*self.description.seats.start()), usize::from(*self.description.seats.end()));
+        if !(least..=most).contains(&seats.count()) {
+            return Err(CreateError::Seats { seats: seats.count(), least, most });
+        }
+        let guest = self.initial(descriptor)?;
+        let (program, capabilities) = (Arc::clone(&self.program), self.description.capabilities);
+        Ok(WasmRuntime::new(program, self.manifest.clone(), capabilities, seats, guest))
+    }
+
+    /// An instance at `S(0)`.
+    fn initial(&self, descriptor: &MatchDescriptor) -> Result<Guest, CreateError> {
+        let init = InitBlock {
+            seats: descriptor.seats(),
+            tick_rate: descriptor.tick_rate(),
+            seed: *descriptor.seed().as_bytes(),
+            config: descriptor.config().bytes(),
+        };
+        let mut block = Vec::new();
+        abi::encode_init(&init, &mut block);
+        let run = || {
+            let mut guest = Guest::new(&self.program)?;
+            guest.start(self.program.limits().init_gas)?;
+            let code = guest.init(&block)?;
+            Ok((guest, code))
+        };
+        match run().map_err(CreateError::Fault)? {
+            (guest, 0) => Ok(guest),
+            (_, code) => Err(CreateError::Refused { code }),
+        }
+    }
+}
+
+/// What the module says of its game, asked in an instance that is thrown away.
+fn describe(program: &Program) -> Result<Description, LoadError> {
+    let failed = |fault: StepFault| LoadError::Fault { fault };
+    let mut guest = Guest::new(program).map_err(failed)?;
+    guest.start(program.limits().init_gas).map_err(failed)?;
+    let (found, expected) = (guest.version().map_err(failed)?, abi::ABI_VERSION);
+    if found != expected {
+        return Err(LoadError::AbiVersion { found, expected });
+    }
+    let description = abi::decode_description(guest.describe().map_err(failed)?)?;
+    if description.capabilities.projection && !program.projects() {
+        return Err(LoadError::Export { name: abi::EXPORT_PROJECT.to_owned(), refusal: ExportRefusal::Missing });
+    }
+    Ok(description)
+}
+
+impl RuntimeFactory for WasmFactory {
+    fn manifest(&self) -> &IdentityManifest {
+        &self.manifest
+    }
+
+    fn create(&self, descriptor: &MatchDescriptor) -> Result<Box<dyn Runtime>, CreateError> {
+        Ok(Box::new(self.create_runtime(descriptor)?))
+    }
+}
+
+impl core::fmt::Debug for WasmFactory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("WasmFactory").field("identity", &self.manifest.identity()).finish_non_exhaustive()
+    }
+}

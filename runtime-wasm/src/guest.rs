@@ -1,0 +1,239 @@
+//! One compiled game, and one instance of it: the calls across the interface, and the state as bytes.
+
+use retick_core::runtime::{StepFault, abi};
+use retick_core::tick::Tick;
+use wasmtime::{
+    Config, Engine, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, WasmParams, WasmResults,
+};
+
+use crate::admit::{self, Admitted};
+use crate::error::LoadError;
+use crate::fault::fault_of;
+use crate::hash::{self, GlobalKind, StateBytes};
+use crate::host::{self, Host};
+use crate::limits::{Limits, PAGE_BYTES};
+use crate::normalise::{global_name, normalise};
+use crate::{engine, memory};
+
+/// A compiled game: what all of its instances share.
+pub(crate) struct Program {
+    module: InstancePre<Host>,
+    admitted: Admitted,
+    limits: Limits,
+}
+
+impl Program {
+    /// Admits, normalises and compiles a module.
+    pub fn compile(bytes: &[u8], limits: Limits, config: &Config) -> Result<Program, LoadError> {
+        limits.check()?;
+        let admitted = admit::admit(bytes, &limits)?;
+        let normalised = normalise(bytes, &admitted, &limits)?;
+        let refused = |error: wasmtime::Error| LoadError::Engine { message: error.to_string() };
+        let engine: Engine = engine::engine(config)?;
+        let module = Module::new(&engine, normalised).map_err(refused)?;
+        let module = host::linker(&engine)?.instantiate_pre(&module).map_err(refused)?;
+        Ok(Program { module, admitted, limits })
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether the module exports a projection.
+    pub fn projects(&self) -> bool {
+        self.admitted.projects
+    }
+
+    /// Bytes of a state's trailer.
+    pub fn trailer_bytes(&self) -> usize {
+        hash::trailer_bytes(self.kinds())
+    }
+
+    /// Bytes of the largest state.
+    pub fn max_state_bytes(&self) -> u64 {
+        self.limits.memory_pages * PAGE_BYTES + self.trailer_bytes() as u64
+    }
+
+    /// Whether a memory of the game can have this many pages.
+    pub fn can_have_pages(&self, pages: u64) -> bool {
+        let most =
+            self.admitted.maximum_pages.map_or(self.limits.memory_pages, |most| most.min(self.limits.memory_pages));
+        (self.admitted.initial_pages..=most).contains(&pages)
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = GlobalKind> {
+        self.admitted.globals.iter().map(|(_, kind)| *kind)
+    }
+}
+
+/// One instance of a game.
+pub(crate) struct Guest {
+    store: Store<Host>,
+    memory: Memory,
+    globals: Vec<Global>,
+    initialize: Option<TypedFunc<(), ()>>,
+    version: TypedFunc<(), u32>,
+    describe: TypedFunc<(), i64>,
+    buffer: TypedFunc<u32, u32>,
+    init: TypedFunc<(u32, u32), u32>,
+    step: TypedFunc<(u32, u32), u32>,
+    project: Option<TypedFunc<(), i64>>,
+}
+
+impl Guest {
+    /// A fresh instance that has run nothing yet. Only this machine can fail here: what a module may be was checked before.
+    pub fn new(program: &Program) -> Result<Guest, StepFault> {
+        Guest::instantiate(program).map_err(|error| fault_of(&error))
+    }
+
+    fn instantiate(program: &Program) -> wasmtime::Result<Guest> {
+        let mut store = Store::new(program.module.module().engine(), Host::new(program.limits));
+        store.limiter(|host| host);
+        // Active segments are all that runs here; they are bounded by the module's own bytes.
+        store.set_fuel(program.limits.init_gas)?;
+        let instance = program.module.instantiate(&mut store)?;
+        let missing = || wasmtime::Error::msg("an export that admission saw is missing");
+        let memory = instance.get_memory(&mut store, abi::EXPORT_MEMORY).ok_or_else(missing)?;
+        store.data_mut().memory = Some(memory);
+        let indices = program.admitted.globals.iter();
+        let export = |(index, _): &(u32, _)| instance.get_export(&mut store, &global_name(*index));
+        let exports = indices.map(export).map(|export| export.and_then(Extern::into_global).ok_or_else(missing));
+        let globals = exports.collect::<wasmtime::Result<_>>()?;
+        Ok(Guest {
+            memory,
+            globals,
+            initialize: optional(&instance, &mut store, abi::EXPORT_INITIALIZE, program.admitted.initializes)?,
+            version: instance.get_typed_func(&mut store, abi::EXPORT_ABI)?,
+            describe: instance.get_typed_func(&mut store, abi::EXPORT_DESCRIBE)?,
+            buffer: instance.get_typed_func(&mut store, abi::EXPORT_BUFFER)?,
+            init: instance.get_typed_func(&mut store, abi::EXPORT_INIT)?,
+            step: instance.get_typed_func(&mut store, abi::EXPORT_STEP)?,
+            project: optional(&instance, &mut store, abi::EXPORT_PROJECT, program.admitted.projects)?,
+            store,
+        })
+    }
+
+    /// Sets what the next calls may use together.
+    fn fuel(&mut self, gas: u64) -> Result<(), StepFault> {
+        self.store.set_fuel(gas).map_err(|_| StepFault::Host)
+    }
+
+    /// What the last calls left.
+    fn rest(&self) -> u64 {
+        self.store.get_fuel().unwrap_or(0)
+    }
+
+    /// Runs what a language's runtime needs before all else, under the gas of init.
+    pub fn start(&mut self, gas: u64) -> Result<(), StepFault> {
+        self.fuel(gas)?;
+        self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, initialize, ()))
+    }
+
+    /// The interface's version, as the module says.
+    pub fn version(&mut self) -> Result<u32, StepFault> {
+        call(&mut self.store, &self.version, ())
+    }
+
+    /// The description block.
+    pub fn describe(&mut self) -> Result<&[u8], StepFault> {
+        let span = call(&mut self.store, &self.describe, ())?;
+        self.span(span)
+    }
+
+    /// Makes `S(0)`: 0, or the game's own code of refusal. Gas is what [`Guest::start`] left.
+    pub fn init(&mut self, block: &[u8]) -> Result<u32, StepFault> {
+        let span = self.pass(block)?;
+        call(&mut self.store, &self.init, span)
+    }
+
+    /// One step under a gas of its own: how many malformed commands it skipped, and the gas it took.
+    pub fn step(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
+        self.fuel(gas)?;
+        let span = self.pass(block)?;
+        let skipped = call(&mut self.store, &self.step, span)?;
+        Ok((skipped, gas.saturating_sub(self.rest())))
+    }
+
+    /// The projection under a gas of its own; nothing for a game that has none. Leaves its writes: the caller undoes them.
+    pub fn project(&mut self, gas: u64) -> Result<&[u8], StepFault> {
+        let Some(project) = &self.project else { return Ok(&[]) };
+        self.store.set_fuel(gas).map_err(|_| StepFault::Host)?;
+        let span = call(&mut self.store, project, ())?;
+        self.span(span)
+    }
+
+    /// Puts a block where the guest wants it.
+    fn pass(&mut self, block: &[u8]) -> Result<(u32, u32), StepFault> {
+        let length = u32::try_from(block.len()).map_err(|_| StepFault::Interface)?;
+        let pointer = call(&mut self.store, &self.buffer, length)?;
+        memory::write(self.memory.data_mut(&mut self.store), pointer, block)?;
+        Ok((pointer, length))
+    }
+
+    fn span(&self, span: i64) -> Result<&[u8], StepFault> {
+        let (pointer, length) = abi::unpack_span(span);
+        memory::read(self.memory.data(&self.store), pointer, length)
+    }
+
+    /// The memory as it is.
+    pub fn memory(&self) -> &[u8] {
+        self.memory.data(&self.store)
+    }
+
+    /// Appends the trailer of the state as it is.
+    pub fn append_trailer(&mut self, tick: Tick, out: &mut Vec<u8>) {
+        hash::begin_trailer(tick, self.memory.size(&self.store), out);
+        for global in &self.globals {
+            hash::append_global(&global.get(&mut self.store), out);
+        }
+    }
+
+    /// Replaces the state by one that came apart well. A memory can't shrink, so a smaller one takes a fresh instance. When
+    /// this machine fails, the state is the one from before.
+    pub fn load(&mut self, program: &Program, state: &StateBytes<'_>) -> Result<(), StepFault> {
+        if self.memory.size(&self.store) > state.pages {
+            let mut fresh = Guest::new(program)?;
+            fresh.fill(program, state)?;
+            fresh.store.data_mut().log = std::mem::take(&mut self.store.data_mut().log);
+            *self = fresh;
+            return Ok(());
+        }
+        self.fill(program, state)
+    }
+
+    /// Writes a state over this one, whose memory is not larger.
+    fn fill(&mut self, program: &Program, state: &StateBytes<'_>) -> Result<(), StepFault> {
+        memory::grow_to(self.memory, &mut self.store, state.pages)?;
+        let memory = self.memory.data_mut(&mut self.store);
+        if memory.len() != state.memory.len() {
+            return Err(StepFault::Host);
+        }
+        memory.copy_from_slice(state.memory);
+        for (global, value) in self.globals.iter().zip(state.values(program.kinds())) {
+            global.set(&mut self.store, value).map_err(|_| StepFault::Host)?;
+        }
+        Ok(())
+    }
+
+    /// The last lines that the game logged.
+    pub fn log(&self) -> impl Iterator<Item = &String> {
+        self.store.data().log.iter()
+    }
+}
+
+fn call<P: WasmParams, R: WasmResults>(
+    store: &mut Store<Host>,
+    function: &TypedFunc<P, R>,
+    params: P,
+) -> Result<R, StepFault> {
+    function.call(store, params).map_err(|error| fault_of(&error))
+}
+
+fn optional<P: WasmParams, R: WasmResults>(
+    instance: &Instance,
+    store: &mut Store<Host>,
+    name: &str,
+    is_there: bool,
+) -> wasmtime::Result<Option<TypedFunc<P, R>>> {
+    if is_there { instance.get_typed_func(store, name).map(Some) } else { Ok(None) }
+}

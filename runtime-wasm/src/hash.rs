@@ -1,0 +1,158 @@
+//! The canonical bytes of a state, and their checksum (K5).
+//!
+//! ```text
+//! ┌──────────────────────────────┬───────────────────────────────────────────────┐
+//! │ memory: its pages, whole     │ trailer: tick u64 │ pages u32 │ every mutable │
+//! │ (a multiple of 64 KiB)       │                   │           │ global, raw   │
+//! └──────────────────────────────┴───────────────────────────────────────────────┘
+//! ```
+//!
+//! All little-endian; globals in the order of their indices, 4, 8 or 16 bytes each. Memory comes first, so that every page
+//! stands aligned. Any bytes of this shape are the one form of one state, and a checkpoint is these bytes, so that an export
+//! is a copy of a part of it. The gas, the log and the engine's own data are not part of it.
+//!
+//! The memory counts with its current size, which the trailer says; it is to become the whole limit, zero-extended (W7), once
+//! a checksum costs what changed since the last one.
+
+use retick_core::digest::Checksum;
+use retick_core::tick::Tick;
+use wasmparser::ValType;
+use wasmtime::{V128, Val};
+
+use crate::limits::PAGE_BYTES;
+
+/// What a mutable global holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GlobalKind {
+    I32,
+    I64,
+    F32,
+    F64,
+    V128,
+}
+
+impl GlobalKind {
+    /// The kind of a type; `None` for references.
+    pub fn of(ty: ValType) -> Option<GlobalKind> {
+        match ty {
+            ValType::I32 => Some(GlobalKind::I32),
+            ValType::I64 => Some(GlobalKind::I64),
+            ValType::F32 => Some(GlobalKind::F32),
+            ValType::F64 => Some(GlobalKind::F64),
+            ValType::V128 => Some(GlobalKind::V128),
+            ValType::Ref(_) => None,
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            GlobalKind::I32 | GlobalKind::F32 => 4,
+            GlobalKind::I64 | GlobalKind::F64 => 8,
+            GlobalKind::V128 => 16,
+        }
+    }
+
+    /// The value with these bits; the low ones, for the smaller kinds.
+    fn value(self, bits: u128) -> Val {
+        let [low, high] = [bits & u128::from(u32::MAX), bits & u128::from(u64::MAX)];
+        let (word, double) = (u32::try_from(low).unwrap_or_default(), u64::try_from(high).unwrap_or_default());
+        match self {
+            GlobalKind::I32 => Val::I32(word.cast_signed()),
+            GlobalKind::I64 => Val::I64(double.cast_signed()),
+            GlobalKind::F32 => Val::F32(word),
+            GlobalKind::F64 => Val::F64(double),
+            GlobalKind::V128 => Val::V128(V128::from(bits)),
+        }
+    }
+}
+
+/// Bytes of the trailer before its globals.
+const TRAILER_HEADER_BYTES: usize = 12;
+
+/// Bytes of the trailer of a game with these globals.
+pub(crate) fn trailer_bytes(globals: impl Iterator<Item = GlobalKind>) -> usize {
+    TRAILER_HEADER_BYTES + globals.map(GlobalKind::bytes).sum::<usize>()
+}
+
+/// Appends the fixed part of the trailer; the globals come next.
+pub(crate) fn begin_trailer(tick: Tick, pages: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&tick.index().to_le_bytes());
+    // A 32-bit memory has at most 65,536 pages.
+    out.extend_from_slice(&u32::try_from(pages).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+/// Appends one global. References never get here: admission refuses them.
+pub(crate) fn append_global(value: &Val, out: &mut Vec<u8>) {
+    match value {
+        Val::I32(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Val::I64(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Val::F32(bits) => out.extend_from_slice(&bits.to_le_bytes()),
+        Val::F64(bits) => out.extend_from_slice(&bits.to_le_bytes()),
+        Val::V128(value) => out.extend_from_slice(&value.as_u128().to_le_bytes()),
+        _ => {}
+    }
+}
+
+/// The checksum of a state that is not in one piece.
+pub(crate) fn checksum(memory: &[u8], trailer: &[u8]) -> Checksum {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(memory).update(trailer);
+    Checksum::from_bytes(*hasher.finalize().as_bytes())
+}
+
+/// The parts of canonical bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateBytes<'a> {
+    pub memory: &'a [u8],
+    pub tick: Tick,
+    pub pages: u64,
+    globals: &'a [u8],
+}
+
+impl<'a> StateBytes<'a> {
+    /// Takes canonical bytes apart; `None` when they have another shape.
+    pub fn split(bytes: &'a [u8], trailer_bytes: usize) -> Option<StateBytes<'a>> {
+        let (memory, trailer) = bytes.split_at_checked(bytes.len().checked_sub(trailer_bytes)?)?;
+        let (tick, rest) = trailer.split_first_chunk()?;
+        let (pages, globals) = rest.split_first_chunk()?;
+        let (tick, pages) = (Tick::new(u64::from_le_bytes(*tick)), u64::from(u32::from_le_bytes(*pages)));
+        (pages * PAGE_BYTES == memory.len() as u64).then_some(StateBytes { memory, tick, pages, globals })
+    }
+
+    /// The globals' values.
+    pub fn values(&self, kinds: impl Iterator<Item = GlobalKind>) -> impl Iterator<Item = Val> {
+        let mut rest = self.globals;
+        kinds.map(move |kind| {
+            let (bytes, tail) = rest.split_at_checked(kind.bytes()).unwrap_or_default();
+            rest = tail;
+            kind.value(bytes.iter().rev().fold(0, |bits, byte| (bits << 8) | u128::from(*byte)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [GlobalKind; 5] =
+        [GlobalKind::I32, GlobalKind::I64, GlobalKind::F32, GlobalKind::F64, GlobalKind::V128];
+
+    /// K5: raw bits, a NaN's payload included, come back; bytes of another shape do not.
+    #[test]
+    fn k5_a_state_comes_apart_as_it_was_put_together() {
+        let bits = (0x0123_4567_89AB_CDEF_u128 << 64) | 0xFFF8_0000_0000_1234;
+        let mut bytes = vec![7; 65_536];
+        begin_trailer(Tick::new(1 << 33), 1, &mut bytes);
+        KINDS.into_iter().for_each(|kind| append_global(&kind.value(bits), &mut bytes));
+        let trailer = trailer_bytes(KINDS.into_iter());
+        assert_eq!(bytes.len(), 65_536 + trailer);
+        let state = StateBytes::split(&bytes, trailer).expect("the shape");
+        assert_eq!((state.tick, state.pages, state.memory.len()), (Tick::new(1 << 33), 1, 65_536));
+        let mut again = bytes[..65_536 + TRAILER_HEADER_BYTES].to_vec();
+        state.values(KINDS.into_iter()).for_each(|value| append_global(&value, &mut again));
+        assert_eq!(again, bytes);
+        assert_eq!(checksum(state.memory, &bytes[65_536..]), Checksum::of(&bytes));
+        assert!(StateBytes::split(&bytes[1..], trailer).is_none());
+        assert!(StateBytes::split(&bytes[..trailer - 1], trailer).is_none());
+    }
+}

@@ -1,0 +1,76 @@
+//! What the host gives a guest: a log, and memory up to the limit.
+
+use std::collections::VecDeque;
+
+use retick_core::runtime::{StepFault, abi};
+use wasmtime::{Caller, Engine, Linker, Memory, ResourceLimiter, Trap};
+
+use crate::error::LoadError;
+use crate::fault::HostRaised;
+use crate::limits::{Limits, PAGE_BYTES};
+use crate::memory;
+
+/// The host's side of one instance. Nothing in here is part of the state.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Known once the instance exists.
+    pub memory: Option<Memory>,
+    /// The last lines.
+    pub log: VecDeque<String>,
+    limits: Limits,
+}
+
+impl Host {
+    pub fn new(limits: Limits) -> Host {
+        Host { memory: None, log: VecDeque::new(), limits }
+    }
+
+    fn keep_line(&mut self, line: String) {
+        self.log.push_back(line);
+        let most = usize::try_from(self.limits.log_lines).unwrap_or(usize::MAX);
+        while self.log.len() > most {
+            self.log.pop_front();
+        }
+    }
+}
+
+/// Growing within the limit succeeds, and beyond it gives the guest its −1. When this machine has no memory left, the guest
+/// never learns of it: that is a fault of this machine alone.
+impl ResourceLimiter for Host {
+    fn memory_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let limit = u128::from(self.limits.memory_pages) * u128::from(PAGE_BYTES);
+        Ok(desired as u128 <= limit && maximum.is_none_or(|maximum| desired <= maximum))
+    }
+
+    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        Err(HostRaised(StepFault::Host).into())
+    }
+
+    fn table_growing(&mut self, _current: usize, _desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // Admission counted the entries, and refuses every instruction that could add one.
+        Ok(true)
+    }
+}
+
+/// A linker with all that is granted, and nothing else.
+pub(crate) fn linker(engine: &Engine) -> Result<Linker<Host>, LoadError> {
+    let mut linker = Linker::new(engine);
+    let linked = linker.func_wrap(abi::IMPORT_MODULE, abi::IMPORT_LOG, log).map(drop);
+    linked.map_err(|error| LoadError::Engine { message: error.to_string() })?;
+    Ok(linker)
+}
+
+/// Keeps a line. It costs gas like an instruction, only more, and a span outside the memory is a fault even where the line
+/// would be cut: whether a step faults never depends on what is kept.
+fn log(mut caller: Caller<'_, Host>, pointer: u32, length: u32) -> wasmtime::Result<()> {
+    let cost = caller.data().limits.log_gas;
+    let gas = caller.get_fuel()?.checked_sub(cost).ok_or(Trap::OutOfFuel)?;
+    caller.set_fuel(gas)?;
+    let granted = caller.data().memory.ok_or(HostRaised(StepFault::Host))?;
+    let (bytes, host) = granted.data_and_store_mut(&mut caller);
+    let bytes = memory::read(bytes, pointer, length).map_err(HostRaised)?;
+    let most = usize::try_from(host.limits.log_line_bytes).unwrap_or(usize::MAX);
+    let line = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned();
+    host.keep_line(line);
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What a game may use (W5). Every figure is part of the identity: two machines with other limits never meet in a match.
+
+use crate::error::LoadError;
+
+/// Bytes of a page of WASM memory.
+pub const PAGE_BYTES: u64 = 65_536;
+/// Most pages that a 32-bit memory can have, and so the greatest [`Limits::memory_pages`].
+pub const MAX_MEMORY_PAGES: u64 = 65_536;
+
+/// Limits of one game. Start from [`Limits::default`].
+///
+/// ```
+/// use retick_wasm::Limits;
+///
+/// let limits = Limits { memory_pages: 64, ..Limits::default() };
+/// assert_eq!(limits.gas_per_tick, retick_wasm::limits::DEFAULT_GAS_PER_TICK);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Most bytes of the module.
+    pub module_bytes: u64,
+    /// Most functions that the module defines.
+    pub functions: u64,
+    /// Most locals of all functions together, parameters not counted.
+    pub locals: u64,
+    /// Most globals.
+    pub globals: u64,
+    /// Most bytes of all data segments together.
+    pub data_bytes: u64,
+    /// Most pages of memory, 64 KiB each; 1 to [`MAX_MEMORY_PAGES`].
+    pub memory_pages: u64,
+    /// Most tables.
+    pub tables: u64,
+    /// Most entries of all tables together.
+    pub table_entries: u64,
+    /// Gas of one step, and of one projection: about one unit an instruction.
+    pub gas_per_tick: u64,
+    /// Gas of the description, and of everything up to `S(0)`.
+    pub init_gas: u64,
+    /// Bytes of native stack that the game's calls may use. The calling thread needs this much and some 100 KiB more.
+    pub stack_bytes: u64,
+    /// Gas that one logged line costs.
+    pub log_gas: u64,
+    /// Bytes of a logged line that are kept.
+    pub log_line_bytes: u64,
+    /// The last so many logged lines are kept.
+    pub log_lines: u64,
+}
+
+/// Default of [`Limits::module_bytes`]: 2 MiB.
+pub const DEFAULT_MODULE_BYTES: u64 = 2 << 20;
+/// Default of [`Limits::functions`].
+pub const DEFAULT_FUNCTIONS: u64 = 20_000;
+/// Default of [`Limits::locals`].
+pub const DEFAULT_LOCALS: u64 = 1_000_000;
+/// Default of [`Limits::globals`].
+pub const DEFAULT_GLOBALS: u64 = 1_000;
+/// Default of [`Limits::data_bytes`]: 1 MiB.
+pub const DEFAULT_DATA_BYTES: u64 = 1 << 20;
+/// Default of [`Limits::memory_pages`]: 16 MiB.
+pub const DEFAULT_MEMORY_PAGES: u64 = 256;
+/// Default of [`Limits::tables`].
+pub const DEFAULT_TABLES: u64 = 16;
+/// Default of [`Limits::table_entries`].
+pub const DEFAULT_TABLE_ENTRIES: u64 = 10_000;
+/// Default of [`Limits::gas_per_tick`]: a rollback of eight ticks stays below half a second on a slow machine.
+pub const DEFAULT_GAS_PER_TICK: u64 = 20_000_000;
+/// Default of [`Limits::init_gas`].
+pub const DEFAULT_INIT_GAS: u64 = 500_000_000;
+/// Default of [`Limits::stack_bytes`]: 512 KiB, which a thread with Rust's default stack can give.
+pub const DEFAULT_STACK_BYTES: u64 = 512 << 10;
+/// Default of [`Limits::log_gas`].
+pub const DEFAULT_LOG_GAS: u64 = 1_000;
+/// Default of [`Limits::log_line_bytes`].
+pub const DEFAULT_LOG_LINE_BYTES: u64 = 1_024;
+/// Default of [`Limits::log_lines`].
+pub const DEFAULT_LOG_LINES: u64 = 32;
+
+const _: () = assert!(DEFAULT_DATA_BYTES <= DEFAULT_MODULE_BYTES, "the data stands in the module");
+const _: () = assert!(DEFAULT_DATA_BYTES <= DEFAULT_MEMORY_PAGES * PAGE_BYTES, "the data stands in the memory");
+const _: () = assert!(DEFAULT_MEMORY_PAGES <= MAX_MEMORY_PAGES);
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            module_bytes: DEFAULT_MODULE_BYTES,
+            functions: DEFAULT_FUNCTIONS,
+            locals: DEFAULT_LOCALS,
+            globals: DEFAULT_GLOBALS,
+            data_bytes: DEFAULT_DATA_BYTES,
+            memory_pages: DEFAULT_MEMORY_PAGES,
+            tables: DEFAULT_TABLES,
+            table_entries: DEFAULT_TABLE_ENTRIES,
+            gas_per_tick: DEFAULT_GAS_PER_TICK,
+            init_gas: DEFAULT_INIT_GAS,
+            stack_bytes: DEFAULT_STACK_BYTES,
+            log_gas: DEFAULT_LOG_GAS,
+            log_line_bytes: DEFAULT_LOG_LINE_BYTES,
+            log_lines: DEFAULT_LOG_LINES,
+        }
+    }
+}
+
+impl Limits {
+    /// Every limit by its name, for the identity (K11). The pattern has no `..`, so that no limit is forgotten.
+    pub(crate) fn settings(&self) -> [(&'static str, u64); 14] {
+        let Limits {
+            module_bytes,
+            functions,
+            locals,
+            globals,
+            data_bytes,
+            memory_pages,
+            tables,
+            table_entries,
+            gas_per_tick,
+            init_gas,
+            stack_bytes,
+            log_gas,
+            log_line_bytes,
+            log_lines,
+        } = *self;
+        [
+            ("limit-module-bytes", module_bytes),
+            ("limit-functions", functions),
+            ("limit-locals", locals),
+            ("limit-globals", globals),
+            ("limit-data-bytes", data_bytes),
+            ("limit-memory-pages", memory_pages),
+            ("limit-tables", tables),
+            ("limit-table-entries", table_entries),
+            ("limit-gas-per-tick", gas_per_tick),
+            ("limit-init-gas", init_gas),
+            ("limit-stack-bytes", stack_bytes),
+            ("log-gas", log_gas),
+            ("limit-log-line-bytes", log_line_bytes),
+            ("limit-log-lines", log_lines),
+        ]
+    }
+
+    /// Refuses limits that no engine can keep.
+    pub(crate) fn check(&self) -> Result<(), LoadError> {
+        let refused = |name, value| Err(LoadError::BadLimits { name, value });
+        if !(1..=MAX_MEMORY_PAGES).contains(&self.memory_pages) {
+            return refused("memory-pages", self.memory_pages);
+        }
+        if self.stack_bytes == 0 || u32::try_from(self.stack_bytes).is_err() {
+            return refused("stack-bytes", self.stack_bytes);
+        }
+        Ok(())
+    }
+}

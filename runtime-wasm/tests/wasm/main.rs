@@ -1,0 +1,8 @@
+//! The runtime's contract, on modules that were written to break it. Each test's name carries the rule or case that it pins.
+
+mod admission;
+mod faults;
+mod growth;
+mod numbers;
+mod state;
+mod support;
