@@ -9,11 +9,11 @@ use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey};
 use crate::identity::MatchDescriptor;
 use crate::seat::{Generation, SeatCount, SeatSet};
-use crate::session::{ConfirmError, Session, SessionEvent, SessionPolicy};
+use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClientMessage, Entry, Frames, Hello, MAX_INPUTS_PER_MESSAGE, MessageError, PROTOCOL_VERSION, RoomMessage, Welcome,
-    encode_inputs,
+    ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
+    PROTOCOL_VERSION, RoomMessage, Welcome, encode_inputs,
 };
 
 impl Client {
@@ -36,7 +36,10 @@ impl Client {
         match message {
             RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
             RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
-            RoomMessage::Closing(reason) => return Err(EndReason::Closed(reason)),
+            RoomMessage::Closing(reason) => {
+                self.apply_received();
+                return Err(EndReason::Closed(reason));
+            }
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
                 self.pace.handle_clock(clock, now);
@@ -159,6 +162,15 @@ impl Client {
         Ok(())
     }
 
+    /// Applies every frame that waits: what the room confirmed before it closed is part of the match.
+    fn apply_received(&mut self) {
+        if let Some(session) = &mut self.session {
+            // A fault here ends a client that is ending anyway; the session keeps it for whoever asks.
+            let _ = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::ZERO });
+            self.drain_session();
+        }
+    }
+
     pub(super) fn drain_session(&mut self) {
         let Some(session) = &mut self.session else { return };
         while let Some(event) = session.poll_event() {
@@ -195,29 +207,36 @@ impl Client {
         }
     }
 
-    /// Sends every input that was not sent on this connection; on a lossy transport, every unconfirmed one with them (N2).
+    /// Sends every input that was not sent on this connection; on a lossy transport, unconfirmed ones again with them, and once a
+    /// tick also without any new one, for the last message may be the one that was lost (N2).
     pub(super) fn send_inputs(&mut self) {
         let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, self.greeted)
         else {
             return;
         };
-        let end = session.next_input(claimed.seat);
-        let oldest = session.received();
-        let mut first = self.unsent.max(oldest);
-        if first >= end {
-            return;
+        let (oldest, end) = (session.received(), session.next_input(claimed.seat));
+        let unsent = self.unsent.max(oldest);
+        let lossy = self.config.transport == Transport::Lossy;
+        if lossy && (unsent < end || self.now >= self.next_resend) {
+            self.send_input_run(oldest, end.min(oldest.saturating_add(MAX_REDUNDANT_INPUTS)).max(oldest));
+            self.send_input_run(unsent.max(oldest.saturating_add(MAX_REDUNDANT_INPUTS)), end);
+            self.next_resend = self.now.plus_nanos(self.pace.tick_length_nanos());
+        } else {
+            self.send_input_run(unsent, end);
         }
-        if self.config.transport == Transport::Lossy {
-            first = oldest.max(end.saturating_sub(MAX_REDUNDANT_INPUTS));
-        }
+        self.unsent = unsent.max(end);
+    }
+
+    fn send_input_run(&mut self, mut first: Tick, end: Tick) {
+        let (Some(session), Some(claimed)) = (&self.session, self.claimed) else { return };
+        let (generation, epoch) = (claimed.generation, claimed.epoch);
+        let most = inputs_per_message(self.factory.manifest().input_schema().packed_bytes());
         while first < end {
-            let count = end.since(first).min(MAX_INPUTS_PER_MESSAGE as u64);
+            let count = end.since(first).min(most);
             let inputs = (0..count).filter_map(|index| session.local_input(claimed.seat, first.saturating_add(index)));
-            let (generation, epoch) = (claimed.generation, claimed.epoch);
             self.outbox.push_message(|out| encode_inputs(generation, epoch, first, count, inputs, out));
             first = first.saturating_add(count);
         }
-        self.unsent = end;
     }
 
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
@@ -244,10 +263,39 @@ impl Client {
     }
 }
 
+/// How many inputs of this size one message takes.
+fn inputs_per_message(packed_bytes: usize) -> u64 {
+    // Before the inputs stand five numbers of at most ten bytes; before each input its length, in at most three.
+    let fitting = (MAX_CLIENT_MESSAGE_BYTES - 64) / (packed_bytes + 3);
+    fitting.min(MAX_INPUTS_PER_MESSAGE) as u64
+}
+
 /// Keeps the newest reports when no transport takes them.
 fn push_bounded(reports: &mut Vec<(Tick, Checksum)>, report: (Tick, Checksum)) {
     if reports.len() >= MAX_PENDING_REPORTS {
         reports.remove(0);
     }
     reports.push(report);
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::input::MAX_INPUT_BYTES;
+    use crate::seat::ControlEpoch;
+
+    #[test]
+    fn n2_a_message_takes_as_many_inputs_as_fit_it() {
+        for packed_bytes in [0, 1, 124, 125, MAX_INPUT_BYTES] {
+            let (count, input) = (inputs_per_message(packed_bytes), vec![7; packed_bytes]);
+            let inputs = (0..count).map(|_| input.as_slice());
+            let (generation, epoch) = (Generation(u32::MAX), ControlEpoch(u32::MAX));
+            let mut bytes = vec![];
+            encode_inputs(generation, epoch, Tick::new(u64::MAX - count), count, inputs, &mut bytes);
+            assert!(matches!(ClientMessage::decode(&bytes), Ok(ClientMessage::Inputs(_))), "{packed_bytes} bytes");
+        }
+        assert_eq!(inputs_per_message(4), MAX_INPUTS_PER_MESSAGE as u64);
+    }
 }

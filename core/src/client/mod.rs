@@ -30,13 +30,14 @@ use crate::session::{
 use crate::tick::{Moment, Tick};
 use crate::wire::{
     ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters,
+    look_ahead_ticks,
 };
 
 /// Default of [`ClientConfig::max_steps_per_turn`] (N4).
 pub const DEFAULT_MAX_STEPS_PER_TURN: u16 = 4;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
-/// Most ticks of unconfirmed input that one message repeats on a lossy transport.
+/// Most ticks of unconfirmed input that are sent again on a lossy transport, the oldest first.
 const MAX_REDUNDANT_INPUTS: u64 = 128;
 
 /// Whether the client predicts (N5).
@@ -288,10 +289,15 @@ pub struct Client {
     session: Option<Session>,
     chain: Option<FrameChain>,
     pace: Pace,
+    /// Where the present is wanted, within this turn's bounds.
     target: Tick,
+    /// Where the samples are wanted.
+    sample_target: Tick,
     now: Moment,
     /// Next tick whose input has not been sent on this connection.
     unsent: Tick,
+    /// When unconfirmed inputs are sent again although there are no new ones; only on a lossy transport.
+    next_resend: Moment,
     /// The last frame decoded on this connection, against which the next one is abbreviated.
     base: Frame,
     base_is_known: bool,
@@ -318,8 +324,10 @@ impl Client {
             session: None,
             chain: None,
             target: Tick::ZERO,
+            sample_target: Tick::ZERO,
             now: Moment::ZERO,
             unsent: Tick::ZERO,
+            next_resend: Moment::ZERO,
             base: Frame::new(Generation::default(), Tick::ZERO),
             base_is_known: false,
             incoming: Frame::new(Generation::default(), Tick::ZERO),
@@ -359,14 +367,23 @@ impl Client {
         self.send_ping_if_due();
         let Some(session) = &self.session else { return };
         if !self.started || self.end.is_some() {
-            self.target = Tick::ZERO;
+            (self.target, self.sample_target) = (Tick::ZERO, Tick::ZERO);
             return;
         }
         let wanted = self.pace.target(now, u64::from(self.config.input_delay_ticks));
         let ahead = session.head().max(session.received());
         let steps = ahead.saturating_add(u64::from(self.config.max_steps_per_turn));
-        let window = session.received().saturating_add(u64::from(self.config.prediction_window_ticks));
-        self.target = wanted.min(steps).min(window);
+        // The session itself stops at its window, and says so.
+        self.target = wanted.min(steps);
+        // Input keeps the pace where the present can't: waiting for the window would make it late, and the room wait for it.
+        self.sample_target = match self.claimed.filter(|_| self.connected && self.greeted) {
+            Some(claimed) => {
+                let descriptor = session.descriptor();
+                let ahead = look_ahead_ticks(descriptor.tick_rate(), &claimed.rules, &descriptor.limits());
+                wanted.min(session.received().saturating_add(ahead))
+            }
+            None => self.target,
+        };
     }
 
     /// The next tick whose input the client needs, if it needs one now. Input flows with the present, with the confirmed
@@ -377,7 +394,7 @@ impl Client {
             return None;
         }
         let next = session.next_input(claimed.seat).max(session.received());
-        let through = self.target.max(session.head()).max(session.received().saturating_add(1));
+        let through = self.sample_target.max(session.head()).max(session.received().saturating_add(1));
         (next < through.saturating_add(u64::from(self.config.input_delay_ticks))).then_some(next)
     }
 
@@ -438,9 +455,10 @@ impl Client {
         self.outbox.pop()
     }
 
-    /// When [`Client::handle_turn`] is due next: the next tick of the pace, or the next ping. `None` without a transport.
+    /// When [`Client::handle_turn`] is due next: the next tick of the pace, or the next ping. `None` without a transport, and
+    /// while the room has not answered the greeting: then nothing is due but its answer.
     pub fn next_timeout(&self) -> Option<Moment> {
-        (self.connected && self.end.is_none()).then(|| self.pace.next_timeout(self.started))
+        (self.connected && self.greeted && self.end.is_none()).then(|| self.pace.next_timeout(self.started))
     }
 
     /// Requests a command; the authority orders it into a coming frame, or drops it when the seat's budget is used up (A9).

@@ -101,6 +101,11 @@ impl Pace {
         best.or(self.announced_offset_nanos).unwrap_or(0)
     }
 
+    /// Length of a tick, in nanoseconds.
+    pub(super) fn tick_length_nanos(&self) -> u64 {
+        self.rate.moment_of(Tick::new(1)).as_nanos()
+    }
+
     fn tick_nanos(&self) -> i64 {
         1_000_000_000 / i64::from(self.rate.hz())
     }

@@ -209,7 +209,11 @@ impl Session {
         self.batch.truncate(good);
         self.output.clear();
         if good > 0 {
-            self.runtime.advance(&self.batch, &mut self.output).map_err(|_| contract)?;
+            self.runtime.advance(&self.batch, &mut self.output).map_err(|_| contract.clone())?;
+        }
+        // The states that were to be shown lie beyond this one.
+        if self.runtime.capabilities().projection {
+            self.runtime.keep(Keep::PROJECTION, &mut self.output).map_err(|_| contract)?;
         }
         self.held_fault = Some((tick, fault));
         Ok(good)

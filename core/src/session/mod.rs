@@ -487,7 +487,7 @@ impl Session {
         if tick > self.confirmed() {
             return Err(released);
         }
-        let checkpoint = self.timeline.checkpoint(tick).ok_or(released)?;
+        let checkpoint = self.timeline.checkpoint(tick).ok_or(released.clone())?;
         let mut state = Vec::new();
         loop {
             let total = self.runtime.export(checkpoint, state.len() as u64, usize::MAX, &mut state)?;
@@ -495,7 +495,8 @@ impl Session {
                 break;
             }
         }
-        let last_inputs = self.timeline.last_inputs_at(tick).unwrap_or_default();
+        let last_inputs = if tick == self.confirmed() { Some(self.last.to_snapshot()) } else { None };
+        let last_inputs = last_inputs.or_else(|| self.timeline.last_inputs_at(tick)).ok_or(released)?;
         Ok(Snapshot::new(&self.descriptor, tick, last_inputs, &state))
     }
 
@@ -519,6 +520,7 @@ impl Session {
         self.events.clear();
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;
+        self.projections = Projections::default();
         self.take_projections();
         Ok(())
     }
@@ -527,8 +529,11 @@ impl Session {
         let Projections { current, previous, tick } = &mut self.projections;
         for kept in &self.output.kept {
             let Some(bytes) = self.output.projection(kept) else { continue };
-            if kept.tick != *tick {
+            if tick.checked_add(1) == Some(kept.tick) {
                 core::mem::swap(current, previous);
+            } else if kept.tick != *tick {
+                // What was shown last is not the tick before: it was rolled back, or passed over.
+                previous.clear();
             }
             current.clear();
             current.extend_from_slice(bytes);

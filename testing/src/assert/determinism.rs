@@ -1,0 +1,61 @@
+//! The determinism check: two instances, the same inputs, the same states.
+
+use retick_core::digest::Checksum;
+use retick_core::identity::MatchDescriptor;
+use retick_core::runtime::{Keep, RuntimeFactory};
+use retick_core::seat::Seat;
+use retick_core::tick::Tick;
+
+use super::GameFault;
+use super::lane::{Game, Lane, check_moved};
+
+/// What a determinism check compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeterminismProof {
+    /// States that were compared: `S(0)` to the last.
+    pub states: u64,
+    /// Checksum of the last one.
+    pub last: Checksum,
+}
+
+/// Plays `ticks` ticks in two instances, side by side, and compares every state from `S(0)` to the last (T1).
+///
+/// # Errors
+/// [`GameFault::NotDeterministic`] names the first state and byte that differ; [`GameFault::Unmoved`] says that the premise is
+/// missing; the others say why the game can't be played.
+pub fn check_deterministic(
+    factory: &dyn RuntimeFactory,
+    descriptor: &MatchDescriptor,
+    script: impl Fn(Seat, Tick) -> Vec<u8>,
+    ticks: u64,
+) -> Result<DeterminismProof, GameFault> {
+    let game = Game { factory, descriptor, script: &script };
+    let (mut one, mut other) = (Lane::new(game)?, Lane::new(game)?);
+    let start = one.bytes()?;
+    for tick in 0..=ticks {
+        let end = Tick::new(tick);
+        one.play(end, Keep::NOTHING)?;
+        other.play(end, Keep::NOTHING)?;
+        let checksums = (one.checksum()?, other.checksum()?);
+        if checksums.0.is_none() || checksums.0 != checksums.1 {
+            let difference = one.difference(&mut other)?;
+            return Err(GameFault::NotDeterministic { tick: end, difference });
+        }
+    }
+    let end = one.bytes()?;
+    check_moved(&start, &end, ticks)?;
+    Ok(DeterminismProof { states: ticks + 1, last: Checksum::of(&end) })
+}
+
+/// [`check_deterministic`], for tests.
+///
+/// # Panics
+/// With the fault.
+pub fn assert_deterministic(
+    factory: &dyn RuntimeFactory,
+    descriptor: &MatchDescriptor,
+    script: impl Fn(Seat, Tick) -> Vec<u8>,
+    ticks: u64,
+) -> DeterminismProof {
+    check_deterministic(factory, descriptor, script, ticks).unwrap_or_else(|fault| panic!("{fault}"))
+}

@@ -1,0 +1,102 @@
+//! Each check passes the clean games, and each planted fault is caught by the check that is meant for it, at its state.
+
+use super::*;
+use crate::fixtures::{pack_tally, tally_descriptor, tally_factory, zig_packed};
+use crate::twins::{HonestCounter, Leak, SharedCell, SkippedField, StaticCounter, twin_factory};
+
+const TICKS: u64 = 120;
+
+/// Where the byte of `Leaky::leaked` that changes first stands: behind the tick and the sum.
+const LEAKED: u64 = 16;
+
+fn determinism<L: Leak>() -> Result<DeterminismProof, GameFault> {
+    let factory = twin_factory::<L>();
+    check_deterministic(&factory, &tally_descriptor(&factory, 2, 1), zig_packed, TICKS)
+}
+
+fn rollback<L: Leak>(depth: u64) -> Result<SynctestProof, GameFault> {
+    let factory = twin_factory::<L>();
+    check_synctest(&factory, &tally_descriptor(&factory, 2, 1), zig_packed, TICKS, depth)
+}
+
+fn hydration<L: Leak>(every_ticks: u64) -> Result<HydrationProof, GameFault> {
+    let factory = twin_factory::<L>();
+    check_hydration(&factory, &tally_descriptor(&factory, 2, 1), zig_packed, TICKS, every_ticks)
+}
+
+#[test]
+fn t4_the_clean_twins_pass_every_check() {
+    let proof = determinism::<HonestCounter>().expect("deterministic");
+    assert_eq!(proof.states, TICKS + 1);
+    for depth in [1, 2, 8] {
+        let proof = rollback::<HonestCounter>(depth).expect("rollback-safe");
+        let resimulated_ticks = (1..=TICKS).map(|tick| tick.min(depth)).sum();
+        // In tick 0 the inputs before it are the right ones; zig repeats none within eleven ticks.
+        assert_eq!(proof, SynctestProof { rollbacks: TICKS, resimulated_ticks, mispredicted_ticks: TICKS - 1 });
+    }
+    for (every_ticks, hydrations) in [(1, TICKS + 1), (50, 3)] {
+        let proof = hydration::<HonestCounter>(every_ticks).expect("hydration-safe");
+        assert_eq!(proof, HydrationProof { hydrations, states: TICKS + 1 });
+    }
+    let factory = tally_factory();
+    let descriptor = tally_descriptor(&factory, 3, 1);
+    assert_deterministic(&factory, &descriptor, zig_packed, TICKS);
+    synctest(&factory, &descriptor, zig_packed, TICKS, 7);
+    assert_hydration(&factory, &descriptor, zig_packed, TICKS, 1);
+}
+
+#[test]
+fn t4_a_static_counter_is_caught_by_the_determinism_check_in_the_first_tick() {
+    let fault = determinism::<StaticCounter>().expect_err("caught");
+    let GameFault::NotDeterministic { tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    assert_eq!((tick, difference.offset), (Tick::new(1), LEAKED));
+    assert_ne!(difference.first, difference.second);
+    assert!(rollback::<StaticCounter>(3).is_err());
+}
+
+#[test]
+fn t4_a_cell_that_clones_share_passes_determinism_and_is_caught_by_the_synctest() {
+    assert!(determinism::<SharedCell>().is_ok());
+    let fault = rollback::<SharedCell>(3).expect_err("caught");
+    let GameFault::NotRollbackSafe { restored, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    // The wrong step of tick 0 counted one too many.
+    assert_eq!((restored, tick), (Tick::ZERO, Tick::new(1)));
+    assert_eq!(difference, ByteDifference { offset: LEAKED, first: Some(0), second: Some(1) });
+    assert!(hydration::<SharedCell>(30).is_err());
+}
+
+#[test]
+fn t4_a_field_that_is_not_encoded_is_caught_by_the_hydration_check_in_the_first_step() {
+    assert!(determinism::<SkippedField>().is_ok());
+    assert!(rollback::<SkippedField>(3).is_ok());
+    let fault = hydration::<SkippedField>(30).expect_err("caught");
+    let GameFault::NotHydrationSafe { hydrated, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    assert_eq!((hydrated, tick, difference.offset), (Tick::new(30), Tick::new(31), LEAKED));
+}
+
+#[test]
+fn t3_a_check_that_proves_nothing_says_so() {
+    let factory = tally_factory();
+    let descriptor = tally_descriptor(&factory, 1, 1);
+    let nothing = |ticks| GameFault::NothingDone { ticks };
+    assert_eq!(check_synctest(&factory, &descriptor, zig_packed, 10, 0), Err(nothing(10)));
+    assert_eq!(check_synctest(&factory, &descriptor, zig_packed, 0, 3), Err(nothing(0)));
+    assert_eq!(check_hydration(&factory, &descriptor, zig_packed, 10, 0), Err(nothing(10)));
+    assert_eq!(check_hydration(&factory, &descriptor, zig_packed, 0, 10), Err(nothing(0)));
+    let unmoved = Err(GameFault::Unmoved { ticks: 0 });
+    assert_eq!(check_deterministic(&factory, &descriptor, |_, _| pack_tally(0), 0), unmoved);
+    // Two bytes of the tick moved, and then one byte more.
+    let state = |tick: u64, moved: u8| [&tick.to_le_bytes()[..], &[7, moved]].concat();
+    assert_eq!(lane::check_moved(&state(0, 0), &state(300, 0), 300), Err(GameFault::Unmoved { ticks: 300 }));
+    assert_eq!(lane::check_moved(&state(0, 0), &state(300, 1), 300), Ok(()));
+}
+
+#[test]
+fn t3_a_difference_is_named_by_its_first_byte_and_both_values() {
+    let between = ByteDifference::between;
+    assert_eq!(between(b"abc", b"abc"), None);
+    let difference = |offset, first, second| Some(ByteDifference { offset, first, second });
+    assert_eq!(between(b"abc", b"axc"), difference(1, Some(b'b'), Some(b'x')));
+    assert_eq!(between(b"abc", b"ab"), difference(2, Some(b'c'), None));
+    assert_eq!(between(b"", b"a"), difference(0, None, Some(b'a')));
+}

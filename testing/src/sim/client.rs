@@ -1,0 +1,163 @@
+//! A real client in a simulated match: its turns, its script, and everything that can be seen of it from outside.
+
+use std::sync::Arc;
+
+use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
+use retick_core::runtime::RuntimeFactory;
+use retick_core::seat::Seat;
+use retick_core::session::{Recording, Session, SessionEvent};
+use retick_core::tick::{Moment, Tick};
+use retick_core::wire::ClientMessage;
+
+use super::observed::{ClientRecord, ReportSent, RollbackSeen, TurnSample};
+use super::setup::{ClientSetup, Script};
+use crate::net::LinkStats;
+use crate::strict::StrictFactory;
+
+/// A client, its script, and its record.
+pub(super) struct ClientPlayer {
+    pub(super) client: Client,
+    script: Script,
+    strict: Option<StrictFactory>,
+    record: ClientRecord,
+    before: BeforeTurn,
+}
+
+/// Where a session stood before the turn whose events are polled next.
+#[derive(Clone, Copy, Debug, Default)]
+struct BeforeTurn {
+    head: Tick,
+    oldest_checkpoint: Option<Tick>,
+}
+
+impl ClientPlayer {
+    pub(super) fn new(
+        setup: &ClientSetup,
+        match_factory: &Arc<dyn RuntimeFactory>,
+        strict: bool,
+        seat: Seat,
+    ) -> ClientPlayer {
+        let config = ClientConfig { recording: Recording::Frames, ..setup.config };
+        let factory = setup.factory.as_ref().unwrap_or(match_factory).clone();
+        let strict = strict.then(|| StrictFactory::new(factory.clone()));
+        let boxed: Box<dyn RuntimeFactory> = match &strict {
+            Some(strict) => Box::new(strict.clone()),
+            None => Box::new(factory),
+        };
+        let (record, before) = (empty_record(seat, config), BeforeTurn::default());
+        ClientPlayer { client: Client::new(config, boxed), script: setup.script.clone(), strict, record, before }
+    }
+
+    /// One turn at `now`, when the clock has moved to authority tick `at`. Before tick 0 nothing is recorded of it.
+    pub(super) fn turn(&mut self, now: Moment, at: Option<Tick>, last_tick: Option<Tick>) {
+        self.client.handle_turn(now);
+        self.submit_inputs(last_tick);
+        let session = self.client.session();
+        let queued_frames = session.map_or(0, Session::queued_frames);
+        self.before = session.map_or(BeforeTurn::default(), |session| BeforeTurn {
+            head: session.head(),
+            oldest_checkpoint: session.oldest_checkpoint(),
+        });
+        let Ok(progress) = self.client.step() else { return };
+        let (Some(session), Some(at)) = (self.client.session(), at) else { return };
+        self.record.turns.push(TurnSample {
+            at,
+            confirmed: session.confirmed(),
+            received: session.received(),
+            head: session.head(),
+            next_input: session.next_input(self.record.seat),
+            queued_frames,
+            kept_checkpoints: session.kept_checkpoints(),
+            progress,
+        });
+    }
+
+    fn submit_inputs(&mut self, last_tick: Option<Tick>) {
+        while let Some(tick) = self.client.wanted_input() {
+            if last_tick.is_some_and(|last| tick >= last) {
+                return;
+            }
+            let packed = (self.script)(self.record.seat, tick);
+            let submitted = self.client.submit_input(&packed);
+            assert_eq!(submitted, Ok(tick), "seat {}: the script's input was not taken", self.record.seat);
+            self.record.sampled.push(tick);
+        }
+    }
+
+    /// Drains the client: messages go to `transmit`, everything else into the record.
+    pub(super) fn drain(&mut self, at: Tick, mut transmit: impl FnMut(&[u8])) {
+        loop {
+            let confirmed = self.client.session().map_or(Tick::ZERO, Session::confirmed);
+            match self.client.poll_output() {
+                None => return,
+                Some(Output::Transmit(bytes)) => {
+                    if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
+                        self.record.reports.push(ReportSent { tick, checksum, confirmed });
+                    }
+                    transmit(bytes);
+                }
+                Some(Output::Event(event)) => self.note(at, event),
+            }
+        }
+    }
+
+    fn note(&mut self, at: Tick, event: ClientEvent) {
+        match event {
+            ClientEvent::Session(SessionEvent::Confirmed(frame)) => self.record.frames.push(*frame),
+            ClientEvent::Session(SessionEvent::Checksum { tick, checksum }) => {
+                self.record.checksums.push((tick, checksum));
+            }
+            ClientEvent::Session(SessionEvent::RolledBack { from, to }) => {
+                let BeforeTurn { head: head_before, oldest_checkpoint } = self.before;
+                self.record.rollbacks.push(RollbackSeen { at, from, to, head_before, oldest_checkpoint });
+            }
+            other => self.record.events.push((at, other)),
+        }
+    }
+
+    /// The record as of now, with what only the driver knows.
+    pub(super) fn record(&mut self, up: LinkStats, down: LinkStats, most_bytes_under_way: usize) -> ClientRecord {
+        let probe = self.strict.as_ref().and_then(|strict| strict.probes().first().cloned());
+        let last_state = self.client.session_mut().and_then(|session| {
+            let snapshot = session.export_snapshot(session.confirmed()).ok()?;
+            Some((snapshot.tick(), snapshot.checksum()))
+        });
+        ClientRecord {
+            last_state,
+            projection: self.client.session().map(|session| session.projections().0.to_vec()).unwrap_or_default(),
+            chain_head: self.client.chain_head(),
+            stats: self.client.stats(),
+            end: self.client.end().cloned(),
+            up,
+            down,
+            most_bytes_under_way,
+            strict: probe.as_ref().map(|probe| probe.counters()),
+            violations: probe.map(|probe| probe.violations()).unwrap_or_default(),
+            ..self.record.clone()
+        }
+    }
+}
+
+fn empty_record(seat: Seat, config: ClientConfig) -> ClientRecord {
+    ClientRecord {
+        seat,
+        config,
+        turns: Vec::new(),
+        sampled: Vec::new(),
+        frames: Vec::new(),
+        checksums: Vec::new(),
+        reports: Vec::new(),
+        rollbacks: Vec::new(),
+        events: Vec::new(),
+        last_state: None,
+        projection: Vec::new(),
+        chain_head: None,
+        stats: Default::default(),
+        end: None,
+        up: LinkStats::default(),
+        down: LinkStats::default(),
+        most_bytes_under_way: 0,
+        strict: None,
+        violations: Vec::new(),
+    }
+}

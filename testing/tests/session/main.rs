@@ -1,0 +1,10 @@
+//! The session on a real runtime that is held to its contract: what it shows and confirms, whatever arrives when.
+#![expect(clippy::cast_possible_truncation, reason = "ticks of tests are small")]
+
+mod commands;
+mod faults;
+mod retention;
+mod rollback;
+mod snapshots;
+mod support;
+mod windows;
