@@ -8,8 +8,10 @@ use bincode::{BorrowDecode, Encode};
 use crate::codec::wire::{self, Blob, List, Text, WireError};
 use crate::config::{ConfigSchema, MAX_CONFIG_BYTES, SessionConfig};
 use crate::digest::{Digest, Identity};
+use crate::frame::MAX_COMMAND_BYTES;
 use crate::input::{InputSchema, MAX_INPUT_BYTES};
 use crate::rng::SessionSeed;
+use crate::runtime::Capabilities;
 use crate::seat::{Generation, SeatCount};
 use crate::tick::TickRate;
 
@@ -82,6 +84,8 @@ struct ManifestParts {
     abi_version: u32,
     settings: List<(Name, u64), MAX_ENTRIES>,
     tick_rate: TickRate,
+    takes_commands: bool,
+    projects: bool,
     input_schema: Blob<MAX_SCHEMA_BYTES>,
     state_schema: Name,
     config_schema: Blob<MAX_SCHEMA_BYTES>,
@@ -106,6 +110,8 @@ pub enum IdentityPart {
     },
     /// The tick rate.
     TickRate,
+    /// Whether the game takes commands, or projects.
+    Capabilities,
     /// The input schema or one of its policies.
     InputSchema,
     /// The id of the state's schema.
@@ -159,6 +165,7 @@ impl IdentityManifest {
             abi_version: 1,
             settings: Vec::new(),
             tick_rate,
+            capabilities: Capabilities::default(),
             input_schema: None,
             state_schema: String::from("state/v1"),
             config_schema: ConfigSchema::empty(),
@@ -200,6 +207,11 @@ impl IdentityManifest {
         self.parts.tick_rate
     }
 
+    /// Whether the game takes commands, and projects.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities { commands: self.parts.takes_commands, projection: self.parts.projects }
+    }
+
     /// The name of the engine that runs the game, for example `"native"`.
     pub fn engine(&self) -> &str {
         self.parts.engine.as_str()
@@ -236,6 +248,9 @@ impl IdentityManifest {
         if a.tick_rate != b.tick_rate {
             return Some(IdentityPart::TickRate);
         }
+        if (a.takes_commands, a.projects) != (b.takes_commands, b.projects) {
+            return Some(IdentityPart::Capabilities);
+        }
         if a.input_schema != b.input_schema {
             return Some(IdentityPart::InputSchema);
         }
@@ -270,6 +285,7 @@ pub struct ManifestBuilder {
     abi_version: u32,
     settings: Vec<(String, u64)>,
     tick_rate: TickRate,
+    capabilities: Capabilities,
     input_schema: Option<InputSchema>,
     state_schema: String,
     config_schema: ConfigSchema,
@@ -289,6 +305,13 @@ impl ManifestBuilder {
     #[must_use]
     pub fn setting(mut self, name: &str, value: u64) -> Self {
         self.settings.push((String::from(name), value));
+        self
+    }
+
+    /// Whether the game takes commands, and projects (neither unless given).
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
         self
     }
 
@@ -344,6 +367,8 @@ impl ManifestBuilder {
             abi_version: self.abi_version,
             settings: sorted(self.settings.into_iter().map(setting), |entry: &(Name, u64)| &entry.0)?,
             tick_rate: self.tick_rate,
+            takes_commands: self.capabilities.commands,
+            projects: self.capabilities.projection,
             input_schema: schema_blob(input_schema.to_bytes())?,
             state_schema: name(self.state_schema)?,
             config_schema: schema_blob(self.config_schema.to_bytes())?,
@@ -376,19 +401,23 @@ fn sorted<T: Ord>(
     }
 }
 
-/// What a room accepts of each input (A2, A4). The room never decodes inputs; it enforces these.
+/// What a room accepts of each input and command (A2, A4, K7). The room decodes neither; it enforces these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub struct InputLimits {
     /// Most bytes of one input.
     pub max_input_bytes: u16,
     /// Most ticks by which a client may delay its own input.
     pub max_input_delay_ticks: u16,
+    /// Most bytes of one command; 0 for a game that takes none, so that no room orders one.
+    pub max_command_bytes: u16,
 }
 
 /// Default of [`InputLimits::max_input_delay_ticks`].
 pub const DEFAULT_MAX_INPUT_DELAY_TICKS: u16 = 12;
 
-const _: () = assert!(MAX_INPUT_BYTES <= u16::MAX as usize);
+const MAX_COMMAND_BYTES_U16: u16 = 4096;
+
+const _: () = assert!(MAX_INPUT_BYTES <= u16::MAX as usize && MAX_COMMAND_BYTES_U16 as usize == MAX_COMMAND_BYTES);
 
 /// All that fixes a match before its first tick (K12). Its digest starts the frame chain and stands in snapshots and replays.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -433,6 +462,12 @@ pub enum DescriptorError {
         /// What the descriptor states.
         max_input_bytes: u16,
     },
+    /// Commands longer than [`MAX_COMMAND_BYTES`] are allowed.
+    #[error("commands of {max_command_bytes} bytes, of which {MAX_COMMAND_BYTES} are allowed")]
+    CommandBytes {
+        /// What the descriptor states.
+        max_command_bytes: u16,
+    },
 }
 
 impl MatchDescriptor {
@@ -452,7 +487,11 @@ impl MatchDescriptor {
             tick_rate: manifest.tick_rate(),
             seats,
             generation: Generation::default(),
-            limits: InputLimits { max_input_bytes, max_input_delay_ticks: DEFAULT_MAX_INPUT_DELAY_TICKS },
+            limits: InputLimits {
+                max_input_bytes,
+                max_input_delay_ticks: DEFAULT_MAX_INPUT_DELAY_TICKS,
+                max_command_bytes: if manifest.capabilities().commands { MAX_COMMAND_BYTES_U16 } else { 0 },
+            },
         };
         MatchDescriptor::assemble(parts, config)
     }
@@ -474,6 +513,9 @@ impl MatchDescriptor {
         }
         if usize::from(parts.limits.max_input_bytes) > MAX_INPUT_BYTES {
             return Err(DescriptorError::InputBytes { max_input_bytes: parts.limits.max_input_bytes });
+        }
+        if parts.limits.max_command_bytes > MAX_COMMAND_BYTES_U16 {
+            return Err(DescriptorError::CommandBytes { max_command_bytes: parts.limits.max_command_bytes });
         }
         Ok(MatchDescriptor::assemble(parts, config))
     }
@@ -556,6 +598,8 @@ mod tests {
         let full = || builder().module("a.rs", b"a").dependency("rand", "1").setting("gas", 5);
         check(ManifestBuilder { engine_revision: 2, ..full() }, IdentityPart::Engine);
         check(full().abi_version(2), IdentityPart::AbiVersion);
+        let projecting = Capabilities { commands: false, projection: true };
+        check(full().capabilities(projecting), IdentityPart::Capabilities);
         check(ManifestBuilder { tick_rate: TickRate::Hz30, ..full() }, IdentityPart::TickRate);
         check(full().state_schema("other"), IdentityPart::StateSchema);
         check(full().setting("memory", 1), IdentityPart::Setting { name: "memory".into() });
@@ -574,6 +618,18 @@ mod tests {
         assert_eq!(IdentityManifest::from_bytes(&one.to_bytes()), Ok(one));
         let twice = builder().module("a.rs", b"a").module("a.rs", b"b").build();
         assert_eq!(twice, Err(ManifestError::Name { name: "a.rs".into() }));
+    }
+
+    #[test]
+    fn k7_the_descriptor_of_a_game_without_commands_allows_none() {
+        let allowed = |commands: bool| {
+            let manifest = manifest(builder().capabilities(Capabilities { commands, projection: false }));
+            let seats = SeatCount::new(2).expect("valid");
+            MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(7), seats)
+                .limits()
+                .max_command_bytes
+        };
+        assert_eq!((allowed(false), allowed(true)), (0, 4096));
     }
 
     #[test]

@@ -41,6 +41,7 @@ impl WasmFactory {
         let manifest = settings
             .fold(engine, |builder, (name, value)| builder.setting(name, value))
             .abi_version(abi::ABI_VERSION)
+            .capabilities(description.capabilities)
             .input_schema(description.input_schema.clone())
             .state_schema(&description.state_schema)
             .config_schema(description.config_schema.clone())

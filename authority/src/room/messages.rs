@@ -2,7 +2,6 @@
 
 use retick_core::codec::wire::List;
 use retick_core::digest::Checksum;
-use retick_core::frame::MAX_COMMAND_BYTES;
 use retick_core::seat::{Generation, Seat};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{ClientMessage, CloseReason, Inputs, RoomMessage};
@@ -100,10 +99,12 @@ impl Room {
 
     /// A9: rejected commands are counted, never answered one by one.
     fn handle_command(&mut self, seat: Seat, request: &CommandRequest<'_>, now: Moment) {
+        let most = usize::from(self.config.descriptor.limits().max_command_bytes);
         let slot = &mut self.seats[seat.index()];
         let in_order = slot.last_command.is_none_or(|last| request.sequence > last);
         let valid = request.generation == self.config.descriptor.generation()
-            && request.payload.len() <= MAX_COMMAND_BYTES
+            && most > 0
+            && request.payload.len() <= most
             && in_order
             && slot.is_active();
         if !valid || self.commands.is_full() || !slot.command_budget.take(now) {

@@ -13,6 +13,7 @@ use retick_core::frame::{Frame, FrameKey};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
+use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
@@ -28,9 +29,14 @@ pub fn seat(index: usize) -> Seat {
 }
 
 pub fn descriptor(seats: usize, rate: TickRate) -> MatchDescriptor {
+    descriptor_of(seats, rate, Capabilities { commands: true, projection: false })
+}
+
+pub fn descriptor_of(seats: usize, rate: TickRate, capabilities: Capabilities) -> MatchDescriptor {
     let range = i64::from(i32::MIN)..=i64::from(i32::MAX);
     let schema = InputSchema::builder("tally/v1").integer("value", range).build().expect("a valid schema");
-    let manifest = IdentityManifest::builder("native", 1, rate).input_schema(schema).build().expect("a valid manifest");
+    let builder = IdentityManifest::builder("native", 1, rate).capabilities(capabilities);
+    let manifest = builder.input_schema(schema).build().expect("a valid manifest");
     let seats = SeatCount::new(u8::try_from(seats).expect("small")).expect("a count");
     MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(1), seats)
 }

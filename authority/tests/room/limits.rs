@@ -6,11 +6,12 @@ use retick_authority::room::{
 };
 use retick_core::codec::wire::List;
 use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
+use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Presence};
 use retick_core::tick::{Tick, TickRate};
 use retick_core::wire::{ClientMessage, CloseReason, Inputs, MAX_EPHEMERAL_BYTES, MAX_INPUTS_PER_MESSAGE};
 
-use crate::driver::{GENERATION, Match, Notice, config, descriptor, seat};
+use crate::driver::{GENERATION, Match, Notice, config, descriptor, descriptor_of, seat};
 
 #[test]
 fn a11_a_connection_may_use_its_budget_and_no_more() {
@@ -85,6 +86,19 @@ fn a9_commands_out_of_order_too_long_or_stale_are_rejected_and_counted() {
     assert!(
         matches!(game.peer(clients[0]).notices.last(), Some(Notice::Pong { counters: told, .. }) if *told == counters)
     );
+}
+
+/// Otherwise a hostile seat could have a command ordered that other machines do not expect.
+#[test]
+fn k7_a_room_orders_no_command_for_a_game_that_takes_none() {
+    let descriptor = descriptor_of(1, TickRate::Hz60, Capabilities::default());
+    let mut config = RoomConfig::new(descriptor);
+    config.rules.hard_tolerance_ticks = 0;
+    let (mut game, clients) = Match::started(config);
+    game.command(clients[0], 0, b"");
+    game.command(clients[0], 1, b"x");
+    game.step();
+    assert_eq!((game.counters(0).rejected_commands, commands(&game, 0)), (2, vec![]));
 }
 
 #[test]

@@ -218,6 +218,7 @@ impl<S: Simulation, C> NativeFactory<S, C> {
     pub fn with_codec(sources: impl FnOnce(ManifestBuilder) -> ManifestBuilder) -> Result<Self, ManifestError> {
         let description = S::describe();
         let builder = IdentityManifest::builder("native", NATIVE_REVISION, description.tick_rate)
+            .capabilities(description.capabilities)
             .input_schema(S::Input::schema())
             .state_schema(description.state_schema)
             .config_schema(description.config_schema.clone())

@@ -221,9 +221,6 @@ pub enum ConfirmError {
     /// More than [`MAX_QUEUED_FRAMES`] wait.
     #[error("{MAX_QUEUED_FRAMES} frames wait to be applied")]
     QueueFull,
-    /// The frame holds commands, but the runtime decodes none (K7).
-    #[error("the frame holds commands, but the game takes none")]
-    CommandsUnsupported,
 }
 
 /// What ended a session for good. The state stays readable at its tick.
@@ -382,9 +379,6 @@ impl Session {
         }
         if self.queue.len() >= MAX_QUEUED_FRAMES {
             return Err(ConfirmError::QueueFull);
-        }
-        if frame.commands().len() > 0 && !self.runtime.capabilities().commands {
-            return Err(ConfirmError::CommandsUnsupported);
         }
         let mut queued = self.spare_frames.pop().unwrap_or_else(|| Frame::new(frame.generation(), expected));
         queued.copy_from(frame);
