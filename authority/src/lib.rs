@@ -15,14 +15,13 @@
 //! ```
 //! use retick_authority::log::{FrameLog, MemoryLog};
 //! use retick_authority::room::{ConnectionId, Output, Room, RoomConfig, RoomSecret};
-//! use retick_core::codec::wire::List;
 //! use retick_core::config::SessionConfig;
 //! use retick_core::identity::{IdentityManifest, MatchDescriptor};
 //! use retick_core::input::InputSchema;
 //! use retick_core::rng::SessionSeed;
 //! use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 //! use retick_core::tick::{Moment, Tick, TickRate};
-//! use retick_core::wire::{ClientMessage, Entry, Hello, Inputs, PROTOCOL_VERSION, RoomMessage};
+//! use retick_core::wire::{ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION, RoomMessage};
 //!
 //! // What is played. The room needs its descriptor alone.
 //! let schema = InputSchema::builder("drive/v1").integer("steer", 0..=255).build()?;
@@ -49,7 +48,7 @@
 //!
 //! // Both send their input for tick 0, and the room confirms it.
 //! for (client, input) in [(ConnectionId(0), [5]), (ConnectionId(1), [9])] {
-//!     let inputs = List(vec![&input[..]]);
+//!     let inputs = InputRun::new(1, &input).expect("one input");
 //!     let inputs = Inputs { generation: Generation(0), epoch: ControlEpoch(1), first: Tick::ZERO, inputs };
 //!     room.handle_message(client, &bytes_of(&ClientMessage::Inputs(inputs)), now);
 //! }

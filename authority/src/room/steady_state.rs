@@ -3,14 +3,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use retick_core::codec::wire::List;
 use retick_core::config::SessionConfig;
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
+use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
-use retick_core::wire::{ClientMessage, Entry, Hello, Inputs, PROTOCOL_VERSION};
+use retick_core::wire::{ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION};
 
 use super::{ConnectionId, Durability, Room, RoomConfig, RoomSecret};
 
@@ -18,7 +18,11 @@ const CLIENTS: [ConnectionId; 2] = [ConnectionId(0), ConnectionId(1)];
 
 fn room() -> Room {
     let schema = InputSchema::builder("byte/v1").integer("value", 0..=255).build().expect("a valid schema");
-    let manifest = IdentityManifest::builder("native", 1, TickRate::Hz60).input_schema(schema).build().expect("valid");
+    let manifest = IdentityManifest::builder("native", 1, TickRate::Hz60)
+        .capabilities(Capabilities { commands: true, projection: false })
+        .input_schema(schema)
+        .build()
+        .expect("valid");
     let seats = SeatCount::new(2).expect("valid");
     let descriptor = MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(1), seats);
     let mut config = RoomConfig { durability: Durability::EveryFrame, ..RoomConfig::new(descriptor) };
@@ -37,7 +41,7 @@ fn play(room: &mut Room, tick: u64, recorded: &mut u64) {
     let now = TickRate::Hz60.moment_of(Tick::new(tick));
     for client in CLIENTS {
         let value = [u8::try_from(tick % 251).expect("small")];
-        let inputs = List(vec![&value[..]]);
+        let inputs = InputRun::new(1, &value).expect("one input");
         let (generation, epoch) = (Generation(0), ControlEpoch(1));
         let message = Inputs { generation, epoch, first: Tick::new(tick), inputs };
         send(room, client, &ClientMessage::Inputs(message), now);

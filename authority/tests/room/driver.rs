@@ -6,7 +6,7 @@ use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
-use retick_core::codec::wire::{Cursor, List};
+use retick_core::codec::wire::Cursor;
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
 use retick_core::frame::{Frame, FrameKey};
@@ -17,7 +17,7 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, Inputs, PROTOCOL_VERSION, Refusal, ReleaseTag,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, InputRun, Inputs, PROTOCOL_VERSION, Refusal, ReleaseTag,
     ResumeToken, RoomClock, RoomMessage, SeatCounters,
 };
 
@@ -229,8 +229,8 @@ impl Match {
 
     /// Delivers a run of inputs.
     pub fn inputs(&mut self, client: ConnectionId, first: u64, values: &[i32]) {
-        let encoded: Vec<[u8; 4]> = values.iter().map(|value| value.to_le_bytes()).collect();
-        let inputs = List(encoded.iter().map(|bytes| &bytes[..]).collect());
+        let flat: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let inputs = InputRun::new(u32::try_from(values.len()).expect("small"), &flat).expect("even");
         let (epoch, first) = (self.peer(client).epoch, Tick::new(first));
         self.send(client, &ClientMessage::Inputs(Inputs { generation: GENERATION, epoch, first, inputs }));
     }

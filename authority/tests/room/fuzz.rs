@@ -5,11 +5,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use retick_authority::room::{ConnectionId, Durability, RoomConfig, RoomEvent, StartPolicy, VacancyCause};
-use retick_core::codec::wire::List;
 use retick_core::digest::Checksum;
 use retick_core::seat::{ControlEpoch, Generation};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, Entry, Inputs, ResumeToken};
+use retick_core::wire::{ClientMessage, Entry, InputRun, Inputs, ResumeToken};
 
 use crate::driver::{GENERATION, Match, bytes_of, config, hello, seat};
 
@@ -99,7 +98,9 @@ fn perform(game: &mut Match, act: Act) {
         }
         Act::Inputs { by, offset, back, lengths, epoch, generation } => {
             let first = if back { frontier.saturating_sub(offset) } else { frontier + offset };
-            let inputs = List(lengths.iter().map(|length| &[1, 2, 3, 4, 5][..usize::from(*length)]).collect());
+            let (count, each) = (lengths.len().max(1), lengths.first().map_or(1, |length| usize::from(*length)));
+            let flat: Vec<u8> = (0..count * each).map(|index| u8::try_from(index % 5 + 1).expect("small")).collect();
+            let inputs = InputRun::new(u32::try_from(count).expect("small"), &flat).expect("even");
             let (generation, epoch, first) = (Generation(generation), ControlEpoch(epoch), Tick::new(first));
             send(by, &bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs })));
         }

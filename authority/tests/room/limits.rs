@@ -4,12 +4,11 @@ use retick_authority::room::{
     COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_QUEUED_COMMANDS, RELEASE_BYTES,
     RoomConfig,
 };
-use retick_core::codec::wire::List;
 use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
 use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Presence};
 use retick_core::tick::{Tick, TickRate};
-use retick_core::wire::{ClientMessage, CloseReason, Inputs, MAX_EPHEMERAL_BYTES, MAX_INPUTS_PER_MESSAGE};
+use retick_core::wire::{ClientMessage, CloseReason, InputRun, Inputs, MAX_EPHEMERAL_BYTES, MAX_INPUTS_PER_MESSAGE};
 
 use crate::driver::{GENERATION, Match, Notice, config, descriptor, descriptor_of, seat};
 
@@ -167,7 +166,8 @@ fn a9_a_leaver_takes_its_commands_along() {
 #[test]
 fn a1_the_longest_message_of_inputs_is_taken_as_far_as_the_look_ahead() {
     let (mut game, clients) = Match::started(config(1, 6));
-    let inputs = List(vec![&[7; 4][..]; MAX_INPUTS_PER_MESSAGE]);
+    let flat = [7; 4 * MAX_INPUTS_PER_MESSAGE];
+    let inputs = InputRun::new(u32::try_from(MAX_INPUTS_PER_MESSAGE).expect("small"), &flat).expect("even");
     let message = Inputs { generation: GENERATION, epoch: ControlEpoch(1), first: Tick::ZERO, inputs };
     game.send(clients[0], &ClientMessage::Inputs(message));
     assert_eq!(game.counters(0).refused_inputs, MAX_INPUTS_PER_MESSAGE as u64 - 121);

@@ -1,10 +1,9 @@
 //! The confirm rule: A1 to A4, and the cases A01, A03 and A07.
 
 use retick_authority::room::{CloseCause, ClosedCause, ConnectionId, RoomEvent, SeatState};
-use retick_core::codec::wire::List;
 use retick_core::seat::{ControlEpoch, Generation, Presence};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, CloseReason, Inputs};
+use retick_core::wire::{ClientMessage, CloseReason, InputRun, Inputs};
 
 use crate::driver::{GENERATION, Match, config, seat, zig};
 
@@ -272,7 +271,8 @@ fn a4_inputs_beyond_the_look_ahead_are_refused_and_counted() {
 fn a2_a5_inputs_that_are_too_long_or_stale_are_refused_and_counted() {
     let (mut game, clients) = Match::started(config(2, 6));
     let mut send = |generation, epoch, first, input: &[u8]| {
-        let inputs = List(vec![input, input]);
+        let flat = [input, input].concat();
+        let inputs = InputRun::new(2, &flat).expect("even");
         let message =
             Inputs { generation: Generation(generation), epoch: ControlEpoch(epoch), first: Tick::new(first), inputs };
         game.send(clients[0], &ClientMessage::Inputs(message));

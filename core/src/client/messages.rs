@@ -229,13 +229,16 @@ impl Client {
 
     fn send_input_run(&mut self, mut first: Tick, end: Tick) {
         let (Some(session), Some(claimed)) = (&self.session, self.claimed) else { return };
-        let (generation, epoch) = (claimed.generation, claimed.epoch);
-        let most = inputs_per_message(self.factory.manifest().input_schema().packed_bytes());
+        let schema = self.factory.manifest().input_schema();
+        let (neutral, input_bytes) = (schema.neutral(), schema.packed_bytes());
+        let most = inputs_per_message(input_bytes);
         while first < end {
-            let count = end.since(first).min(most);
-            let inputs = (0..count).filter_map(|index| session.local_input(claimed.seat, first.saturating_add(index)));
-            self.outbox.push_message(|out| encode_inputs(generation, epoch, first, count, inputs, out));
-            first = first.saturating_add(count);
+            let count = u32::try_from(end.since(first)).unwrap_or(u32::MAX).min(most);
+            let header = (claimed.generation, claimed.epoch, first);
+            let tick = |index: u32| first.saturating_add(u64::from(index));
+            let inputs = (0..count).map(|index| session.local_input(claimed.seat, tick(index)).unwrap_or(neutral));
+            self.outbox.push_message(|out| encode_inputs(header, count, input_bytes, inputs, out));
+            first = first.saturating_add(u64::from(count));
         }
     }
 
@@ -264,10 +267,10 @@ impl Client {
 }
 
 /// How many inputs of this size one message takes.
-fn inputs_per_message(packed_bytes: usize) -> u64 {
-    // Before the inputs stand five numbers of at most ten bytes; before each input its length, in at most three.
-    let fitting = (MAX_CLIENT_MESSAGE_BYTES - 64) / (packed_bytes + 3);
-    fitting.min(MAX_INPUTS_PER_MESSAGE) as u64
+fn inputs_per_message(packed_bytes: usize) -> u32 {
+    // Before the inputs stand six numbers of at most ten bytes each.
+    let fitting = (MAX_CLIENT_MESSAGE_BYTES - 64) / packed_bytes.max(1);
+    u32::try_from(fitting.min(MAX_INPUTS_PER_MESSAGE)).unwrap_or(1)
 }
 
 /// Keeps the newest reports when no transport takes them.
@@ -291,11 +294,11 @@ mod tests {
         for packed_bytes in [0, 1, 124, 125, MAX_INPUT_BYTES] {
             let (count, input) = (inputs_per_message(packed_bytes), vec![7; packed_bytes]);
             let inputs = (0..count).map(|_| input.as_slice());
-            let (generation, epoch) = (Generation(u32::MAX), ControlEpoch(u32::MAX));
+            let header = (Generation(u32::MAX), ControlEpoch(u32::MAX), Tick::new(u64::MAX - 600));
             let mut bytes = vec![];
-            encode_inputs(generation, epoch, Tick::new(u64::MAX - count), count, inputs, &mut bytes);
+            encode_inputs(header, count, packed_bytes, inputs, &mut bytes);
             assert!(matches!(ClientMessage::decode(&bytes), Ok(ClientMessage::Inputs(_))), "{packed_bytes} bytes");
         }
-        assert_eq!(inputs_per_message(4), MAX_INPUTS_PER_MESSAGE as u64);
+        assert_eq!(inputs_per_message(4) as usize, MAX_INPUTS_PER_MESSAGE);
     }
 }

@@ -90,6 +90,42 @@ pub struct Hello<'a> {
     pub entry: Entry<'a>,
 }
 
+/// Packed inputs for consecutive ticks, one behind another. All inputs of a game have the same length, so the run needs no
+/// lengths of its own, and reading it allocates nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
+pub struct InputRun<'a> {
+    count: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> InputRun<'a> {
+    /// A run of `count` inputs of equal length; `None` when the bytes do not divide into so many, when an input would be longer
+    /// than [`MAX_INPUT_BYTES`], and for more than [`MAX_INPUTS_PER_MESSAGE`] inputs or none.
+    pub fn new(count: u32, bytes: &'a [u8]) -> Option<InputRun<'a>> {
+        let run = InputRun { count, bytes };
+        run.is_valid().then_some(run)
+    }
+
+    fn is_valid(&self) -> bool {
+        let count = self.len();
+        (1..=MAX_INPUTS_PER_MESSAGE).contains(&count)
+            && self.bytes.len().is_multiple_of(count)
+            && self.bytes.len() / count <= MAX_INPUT_BYTES
+    }
+
+    /// How many inputs there are.
+    #[expect(clippy::len_without_is_empty, reason = "a run is never empty")]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The inputs, in the order of their ticks.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
+        let (bytes, each) = (self.bytes, self.bytes.len() / self.len().max(1));
+        (0..self.len()).map(move |index| &bytes[index * each..(index + 1) * each])
+    }
+}
+
 /// A run of inputs for consecutive ticks.
 #[derive(Clone, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub struct Inputs<'a> {
@@ -100,7 +136,7 @@ pub struct Inputs<'a> {
     /// Tick of the first input.
     pub first: Tick,
     /// The inputs, packed, one a tick.
-    pub inputs: List<&'a [u8], MAX_INPUTS_PER_MESSAGE>,
+    pub inputs: InputRun<'a>,
 }
 
 /// What a client sends.
@@ -379,7 +415,7 @@ impl<'a> ClientMessage<'a> {
         let message = wire::decode(bytes, MAX_CLIENT_MESSAGE_BYTES)?;
         let fits = match &message {
             ClientMessage::Hello(Hello { entry: Entry::Join { ticket }, .. }) => ticket.len() <= MAX_TICKET_BYTES,
-            ClientMessage::Inputs(inputs) => inputs.inputs.iter().all(|input| input.len() <= MAX_INPUT_BYTES),
+            ClientMessage::Inputs(inputs) => inputs.inputs.is_valid(),
             ClientMessage::Ephemeral { payload } => payload.len() <= MAX_EPHEMERAL_BYTES,
             _ => true,
         };
@@ -409,17 +445,18 @@ impl<'a> RoomMessage<'a> {
     }
 }
 
-/// Appends a [`ClientMessage::Inputs`] from inputs that lie one by one, without a list of them.
+/// Appends a [`ClientMessage::Inputs`] from `count` inputs of `input_bytes` each that lie one by one, without gathering them.
 pub fn encode_inputs<'a>(
-    generation: Generation,
-    epoch: ControlEpoch,
-    first: Tick,
-    count: u64,
+    header: (Generation, ControlEpoch, Tick),
+    count: u32,
+    input_bytes: usize,
     inputs: impl Iterator<Item = &'a [u8]>,
     out: &mut Vec<u8>,
 ) {
-    wire::encode_into(&(INPUTS, generation, epoch, first, count), out);
-    inputs.for_each(|input| wire::encode_into(&input, out));
+    let (generation, epoch, first) = header;
+    let total = u64::from(count) * input_bytes as u64;
+    wire::encode_into(&(INPUTS, generation, epoch, first, count, total), out);
+    inputs.for_each(|input| out.extend_from_slice(input));
 }
 
 /// Number of [`ClientMessage::Inputs`] on the wire.
@@ -460,19 +497,21 @@ mod tests {
 
     #[test]
     fn k13_messages_end_at_their_limits() {
-        let inputs = |bytes: &'static [u8], count: usize| {
-            bytes_of(&ClientMessage::Inputs(Inputs {
-                generation: Generation(0),
-                epoch: ControlEpoch(0),
-                first: Tick::ZERO,
-                inputs: List(vec![bytes; count]),
-            }))
+        let inputs = |each: usize, count: usize| {
+            let bytes = vec![7; each * count];
+            let inputs = InputRun { count: u32::try_from(count).expect("small"), bytes: &bytes };
+            let (generation, epoch, first) = (Generation(0), ControlEpoch(0), Tick::ZERO);
+            let message = bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs }));
+            ClientMessage::decode(&message).map(|_| ())
         };
-        assert!(ClientMessage::decode(&inputs(&[0; MAX_INPUT_BYTES], 8)).is_ok());
-        assert_eq!(ClientMessage::decode(&inputs(&[0; MAX_INPUT_BYTES + 1], 1)), Err(MessageError::Limit));
-        assert!(ClientMessage::decode(&inputs(&[], MAX_INPUTS_PER_MESSAGE)).is_ok());
-        let many = ClientMessage::decode(&inputs(&[], MAX_INPUTS_PER_MESSAGE + 1)).map(|_| ());
-        assert_eq!(many, Err(MessageError::Encoding(WireError::Malformed)));
+        assert_eq!(inputs(MAX_INPUT_BYTES, 8), Ok(()));
+        assert_eq!(inputs(MAX_INPUT_BYTES + 1, 1), Err(MessageError::Limit));
+        assert_eq!(inputs(0, MAX_INPUTS_PER_MESSAGE), Ok(()));
+        assert_eq!(inputs(0, MAX_INPUTS_PER_MESSAGE + 1), Err(MessageError::Limit));
+        assert_eq!(inputs(1, 0), Err(MessageError::Limit));
+        assert_eq!(InputRun::new(2, &[1, 2, 3]), None);
+        let run = InputRun::new(2, &[1, 2, 3, 4]).expect("even");
+        assert_eq!(run.iter().collect::<Vec<_>>(), [[1, 2], [3, 4]]);
         for (length, fits) in [(MAX_EPHEMERAL_BYTES, true), (MAX_EPHEMERAL_BYTES + 1, false)] {
             let payload = vec![0; length];
             let bytes = bytes_of(&ClientMessage::Ephemeral { payload: &payload });
@@ -481,14 +520,14 @@ mod tests {
     }
 
     #[test]
-    fn n2_inputs_encode_the_same_with_and_without_a_list() {
-        let inputs: [&[u8]; 3] = [b"a", b"", b"ccc"];
+    fn n2_inputs_encode_the_same_gathered_and_one_by_one() {
+        let inputs: [&[u8]; 3] = [b"ab", b"cd", b"ef"];
         let (generation, epoch, first) = (Generation(1), ControlEpoch(2), Tick::new(300));
-        let listed =
-            bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs: List(inputs.to_vec()) }));
+        let run = InputRun::new(3, b"abcdef").expect("even");
+        let gathered = bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs: run }));
         let mut streamed = vec![];
-        encode_inputs(generation, epoch, first, 3, inputs.into_iter(), &mut streamed);
-        assert_eq!(streamed, listed);
+        encode_inputs((generation, epoch, first), 3, 2, inputs.into_iter(), &mut streamed);
+        assert_eq!(streamed, gathered);
     }
 
     #[test]

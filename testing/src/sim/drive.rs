@@ -71,7 +71,7 @@ impl SimulatedMatch {
         if let (Ok(ClientMessage::Inputs(inputs)), Some(count), true) =
             (ClientMessage::decode(bytes), self.delivered_inputs.get_mut(player), was_read)
         {
-            *count += inputs.inputs.0.len() as u64;
+            *count += inputs.inputs.len() as u64;
         }
         self.drain_room(now);
     }

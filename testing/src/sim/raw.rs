@@ -1,10 +1,11 @@
 //! A seat without a client: the test says which message arrives at which authority tick.
 
-use retick_core::codec::wire::List;
 use retick_core::digest::{Checksum, Identity};
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, Entry, Hello, Inputs, PROTOCOL_VERSION, ResumeToken, RoomMessage, Welcome};
+use retick_core::wire::{
+    ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION, ResumeToken, RoomMessage, Welcome,
+};
 
 use super::frames::FrameReader;
 use super::observed::RawRecord;
@@ -105,7 +106,9 @@ impl RawPlayer {
         let (generation, epoch) = (Generation::default(), self.claim.map(|claim| claim.epoch).unwrap_or_default());
         match send {
             RawSend::Inputs { first, inputs } => {
-                let inputs = List(inputs.iter().map(Vec::as_slice).collect());
+                let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
+                let flat = inputs.concat();
+                let inputs = InputRun::new(count, &flat).unwrap_or_else(|| panic!("inputs of different lengths"));
                 encode(&ClientMessage::Inputs(Inputs { generation, epoch, first: *first, inputs }))
             }
             RawSend::Report { tick, checksum } => {
