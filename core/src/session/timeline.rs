@@ -24,7 +24,8 @@ pub(super) struct Timeline {
     played: VecDeque<StepBatch>,
     spare: Vec<StepBatch>,
     states: VecDeque<StateRecord>,
-    last_inputs: VecDeque<(Tick, Vec<LastInput>)>,
+    last_inputs: VecDeque<(Tick, LastInputs)>,
+    spare_inputs: Vec<LastInputs>,
 }
 
 impl Timeline {
@@ -35,6 +36,7 @@ impl Timeline {
             spare: Vec::new(),
             states: VecDeque::new(),
             last_inputs: VecDeque::new(),
+            spare_inputs: Vec::new(),
         }
     }
 
@@ -109,11 +111,18 @@ impl Timeline {
 
     /// Keeps the seats' last inputs with the confirmed `S(tick)`, for a snapshot of it.
     pub(super) fn set_last_inputs(&mut self, tick: Tick, last: &LastInputs) {
-        self.last_inputs.push_back((tick, last.to_snapshot()));
+        let kept = match self.spare_inputs.pop() {
+            Some(mut kept) => {
+                kept.copy_from(last);
+                kept
+            }
+            None => last.clone(),
+        };
+        self.last_inputs.push_back((tick, kept));
     }
 
     pub(super) fn last_inputs_at(&self, tick: Tick) -> Option<Vec<LastInput>> {
-        self.last_inputs.iter().find(|(at, _)| *at == tick).map(|(_, inputs)| inputs.clone())
+        self.last_inputs.iter().find(|(at, _)| *at == tick).map(|(_, inputs)| inputs.to_snapshot())
     }
 
     /// Gives out the checkpoints that can no longer be read: before the frontier, unless of a report tick inside the window.
@@ -132,7 +141,7 @@ impl Timeline {
             keep
         });
         while self.last_inputs.front().is_some_and(|(tick, _)| *tick < oldest) {
-            self.last_inputs.pop_front();
+            self.spare_inputs.extend(self.last_inputs.pop_front().map(|(_, inputs)| inputs));
         }
     }
 }
