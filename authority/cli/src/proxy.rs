@@ -50,6 +50,7 @@ pub struct Stall {
 
 impl ProxyPlan {
     /// A network that adds nothing.
+    #[cfg(test)]
     pub fn clear(seed: u64) -> ProxyPlan {
         ProxyPlan { seed, round_trip_millis: (0, 0), jitter_millis: 0, stall: None, cuts: Vec::new() }
     }
