@@ -1,6 +1,5 @@
 //! Test: what a running room has reserved stops growing (invariant 7 of the design), the history aside.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use retick_core::config::SessionConfig;
