@@ -69,6 +69,9 @@ pub enum FrameError {
     /// A seat, input or command is beyond what the match allows.
     #[error("a seat, input or command is beyond the match's limits")]
     Limit,
+    /// The frame repeats what its form leaves out.
+    #[error("the frame repeats what stands in the frame before")]
+    NotAbbreviated,
     /// The frame abbreviates, but the frame before it is not known.
     #[error("the frame before this one is not known")]
     NoBase,
@@ -218,7 +221,11 @@ impl Frame {
         }
         for seat in key.seats.seats() {
             let input = if changed.contains(seat) {
-                cursor.take::<Option<&[u8]>>()?
+                let input = cursor.take::<Option<&[u8]>>()?;
+                if base.is_some_and(|base| base.input(seat) == input) {
+                    return Err(FrameError::NotAbbreviated);
+                }
+                input
             } else {
                 base.ok_or(FrameError::NoBase)?.input(seat)
             };
@@ -249,6 +256,9 @@ impl Frame {
                 let view = base.ok_or(FrameError::NoBase)?.seat(seat);
                 (view.presence, view.epoch)
             };
+        }
+        if drivers_follow && base.is_some_and(|base| drivers(base).eq(drivers(self))) {
+            return Err(FrameError::NotAbbreviated);
         }
         let count: u64 = cursor.take()?;
         if count > MAX_COMMANDS_PER_FRAME as u64 {
@@ -375,6 +385,20 @@ mod tests {
         let mut delta = vec![];
         frame(9, &held).encode_after(Some(&first), &mut delta);
         assert_eq!(delta.len(), 4);
+    }
+
+    #[test]
+    fn k13_a_frame_that_repeats_what_is_known_is_refused() {
+        let held: [Option<&[u8]>; 2] = [Some(b"a"), Some(b"b")];
+        let (first, second) = (frame(8, &held), frame(9, &held));
+        let mut whole = vec![];
+        second.encode_after(None, &mut whole);
+        assert_eq!(decode_after(&whole, Some(&first), key(9, 2)), Err(FrameError::NotAbbreviated));
+        let mut changed = frame(8, &[Some(b"x"), Some(b"y")]);
+        assert_eq!(decode_after(&whole, Some(&changed), key(9, 2)), Err(FrameError::NotAbbreviated));
+        changed.reset(Generation(3), Tick::new(8));
+        (0..2).for_each(|_| changed.push_seat(SeatFrame { input: Some(b"x"), ..SeatFrame::default() }));
+        assert_eq!(decode_after(&whole, Some(&changed), key(9, 2)), Ok(second));
     }
 
     #[test]

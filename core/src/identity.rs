@@ -151,6 +151,9 @@ pub enum ManifestError {
     /// The encoded manifest is malformed.
     #[error("the encoded manifest: {0}")]
     Encoding(#[from] WireError),
+    /// The entries of the encoded manifest are not in order, or one is there twice.
+    #[error("the entries of the encoded manifest are not in order")]
+    Order,
     /// A schema inside the encoded manifest is malformed.
     #[error("a schema in the encoded manifest is malformed")]
     Schema,
@@ -180,6 +183,12 @@ impl IdentityManifest {
     /// [`ManifestError`] when they are malformed.
     pub fn from_bytes(bytes: &[u8]) -> Result<IdentityManifest, ManifestError> {
         let parts: ManifestParts = wire::decode(bytes, MAX_MANIFEST_BYTES)?;
+        let ordered = parts.settings.0.windows(2).all(|pair| pair[0].0 < pair[1].0)
+            && parts.modules.0.windows(2).all(|pair| pair[0].path < pair[1].path)
+            && parts.dependencies.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if !ordered {
+            return Err(ManifestError::Order);
+        }
         let input_schema = InputSchema::from_bytes(parts.input_schema.as_slice()).map_err(|_| ManifestError::Schema)?;
         let config_schema =
             ConfigSchema::from_bytes(parts.config_schema.as_slice()).map_err(|_| ManifestError::Schema)?;

@@ -115,6 +115,8 @@ pub enum Quantity {
     Functions,
     /// Locals of all functions.
     Locals,
+    /// Locals times the square of their loops' nesting.
+    LoopWork,
     /// Globals.
     Globals,
     /// Bytes of data segments.
@@ -133,6 +135,7 @@ impl fmt::Display for Quantity {
             Quantity::ModuleBytes => "module bytes",
             Quantity::Functions => "functions",
             Quantity::Locals => "locals",
+            Quantity::LoopWork => "locals times the square of the depth of loops",
             Quantity::Globals => "globals",
             Quantity::DataBytes => "data bytes",
             Quantity::MemoryPages => "memory pages",

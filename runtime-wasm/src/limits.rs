@@ -23,6 +23,9 @@ pub struct Limits {
     pub functions: u64,
     /// Most locals of all functions together, parameters not counted.
     pub locals: u64,
+    /// Most that the locals of nested loops may cost the compiler: over all functions, the highest local that a function uses
+    /// times the square of the depth to which its loops nest. A compiler's time grows with it, not with the module's bytes.
+    pub loop_work: u64,
     /// Most globals.
     pub globals: u64,
     /// Most bytes of all data segments together.
@@ -53,6 +56,8 @@ pub const DEFAULT_MODULE_BYTES: u64 = 2 << 20;
 pub const DEFAULT_FUNCTIONS: u64 = 20_000;
 /// Default of [`Limits::locals`].
 pub const DEFAULT_LOCALS: u64 = 1_000_000;
+/// Default of [`Limits::loop_work`]: some seconds of a slow compiler. What a Rust compiler makes of a game stays far below.
+pub const DEFAULT_LOOP_WORK: u64 = 16_000_000;
 /// Default of [`Limits::globals`].
 pub const DEFAULT_GLOBALS: u64 = 1_000;
 /// Default of [`Limits::data_bytes`]: 1 MiB.
@@ -86,6 +91,7 @@ impl Default for Limits {
             module_bytes: DEFAULT_MODULE_BYTES,
             functions: DEFAULT_FUNCTIONS,
             locals: DEFAULT_LOCALS,
+            loop_work: DEFAULT_LOOP_WORK,
             globals: DEFAULT_GLOBALS,
             data_bytes: DEFAULT_DATA_BYTES,
             memory_pages: DEFAULT_MEMORY_PAGES,
@@ -103,11 +109,12 @@ impl Default for Limits {
 
 impl Limits {
     /// Every limit by its name, for the identity (K11). The pattern has no `..`, so that no limit is forgotten.
-    pub(crate) fn settings(&self) -> [(&'static str, u64); 14] {
+    pub(crate) fn settings(&self) -> [(&'static str, u64); 15] {
         let Limits {
             module_bytes,
             functions,
             locals,
+            loop_work,
             globals,
             data_bytes,
             memory_pages,
@@ -124,6 +131,7 @@ impl Limits {
             ("limit-module-bytes", module_bytes),
             ("limit-functions", functions),
             ("limit-locals", locals),
+            ("limit-loop-work", loop_work),
             ("limit-globals", globals),
             ("limit-data-bytes", data_bytes),
             ("limit-memory-pages", memory_pages),

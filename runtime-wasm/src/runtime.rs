@@ -155,13 +155,21 @@ impl WasmRuntime {
         });
         let start = output.projections.len();
         let projection = if keep.contains(Keep::PROJECTION) {
-            if let Err(fault) = self.project(&mut output.projections) {
-                output.projections.truncate(start);
-                self.take_back(checkpoint);
-                self.current = before;
-                return Err(AdvanceError::Fault { tick: self.tick, fault });
+            match self.project(&mut output.projections) {
+                Ok(()) => Some(start..output.projections.len()),
+                Err(StepFault::Host) => {
+                    output.projections.truncate(start);
+                    self.take_back(checkpoint);
+                    self.current = before;
+                    return Err(AdvanceError::Fault { tick: self.tick, fault: StepFault::Host });
+                }
+                // A guest's projection that traps shows nothing; it has no say in the match (K9).
+                Err(_) => {
+                    output.projections.truncate(start);
+                    output.failed_projections += 1;
+                    None
+                }
             }
-            Some(start..output.projections.len())
         } else {
             None
         };

@@ -14,7 +14,7 @@ use tracing::{debug, info};
 
 use crate::backoff::Backoff;
 use crate::config::NetConfig;
-use crate::end::{LostTransport, NetEnd, Outcome};
+use crate::end::{ConnectError, LostTransport, NetEnd, Outcome};
 use crate::net_client::{Link, NetStats, Player};
 use crate::socket::Socket;
 
@@ -89,14 +89,18 @@ impl<P: Player> Driver<P> {
     }
 
     async fn play(&mut self) -> NetEnd {
+        let (mut began, mut backoff) = (Instant::now(), Backoff::new(self.config.reconnect));
         loop {
-            let mut socket = match self.connect().await {
+            let mut socket = match self.connect(began, &mut backoff).await {
                 Ok(socket) => socket,
                 Err(end) => return end,
             };
             self.stats.link = Link::Open;
             self.client.handle_connected(self.now());
-            match self.drive(&mut socket).await {
+            let parting = self.drive(&mut socket).await;
+            // Only a room that answered has ended the attempts; an open socket proves nothing.
+            let was_greeted = self.client.is_greeted();
+            match parting {
                 Parting::End(end) => {
                     socket.close().await;
                     return end;
@@ -104,6 +108,11 @@ impl<P: Player> Driver<P> {
                 // The room forgot the seat, or will: nothing is left to wait for.
                 Parting::Lost(_) if self.leaving => return NetEnd::Left,
                 Parting::Lost(lost) => self.lose(lost),
+            }
+            if was_greeted {
+                (began, backoff) = (Instant::now(), Backoff::new(self.config.reconnect));
+            } else if let Err(end) = self.pause(began, &mut backoff, ConnectError::NoGreeting).await {
+                return end;
             }
         }
     }
@@ -122,8 +131,7 @@ impl<P: Player> Driver<P> {
     }
 
     /// A new socket, however many attempts that takes.
-    async fn connect(&mut self) -> Result<Socket, NetEnd> {
-        let (began, mut backoff) = (Instant::now(), Backoff::new(self.config.reconnect));
+    async fn connect(&mut self, began: Instant, backoff: &mut Backoff) -> Result<Socket, NetEnd> {
         loop {
             let attempt = tokio::select! {
                 attempt = Socket::connect(&self.config) => attempt,
@@ -133,13 +141,18 @@ impl<P: Player> Driver<P> {
                 Ok(socket) => return Ok(socket),
                 Err(error) => error,
             };
-            debug!(room = %self.config.code, error = %last, "an attempt to connect failed");
-            let pause = backoff.pause(began.elapsed()).filter(|_| !last.is_final());
-            let Some(pause) = pause else { return Err(NetEnd::Unreachable { attempts: backoff.failed, last }) };
-            tokio::select! {
-                () = sleep(pause) => {}
-                end = wait_for_stop(&mut self.requests, &mut self.stats) => return Err(end),
-            }
+            self.pause(began, backoff, last).await?;
+        }
+    }
+
+    /// Waits before the next attempt, or says that there is none.
+    async fn pause(&mut self, began: Instant, backoff: &mut Backoff, last: ConnectError) -> Result<(), NetEnd> {
+        debug!(room = %self.config.code, error = %last, "an attempt to connect failed");
+        let pause = backoff.pause(began.elapsed()).filter(|_| !last.is_final());
+        let Some(pause) = pause else { return Err(NetEnd::Unreachable { attempts: backoff.failed, last }) };
+        tokio::select! {
+            () = sleep(pause) => Ok(()),
+            end = wait_for_stop(&mut self.requests, &mut self.stats) => Err(end),
         }
     }
 

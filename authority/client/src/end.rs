@@ -55,6 +55,9 @@ pub enum ConnectError {
         /// The status.
         status: u16,
     },
+    /// The socket opened, but was lost before the room had answered the greeting.
+    #[error("the room did not answer the greeting")]
+    NoGreeting,
     /// The other side does not speak WebSocket.
     #[error("the other side does not speak WebSocket")]
     Handshake,

@@ -9,14 +9,22 @@ use super::connections::Feed;
 use super::history::History;
 use super::release::Release;
 
-/// Most messages of history that one call sends to one connection.
-pub const MAX_CATCH_UP_CHUNKS_PER_CONNECTION: usize = 4;
+/// Most messages of history that one piece of catching up sends to one connection.
+pub const MAX_CATCH_UP_CHUNKS_PER_CONNECTION: usize = 1;
+/// Least time between two pieces, on the room's clock, in nanoseconds. The pace is the room's, not that of whoever makes its
+/// driver call often: about 1 MB a second, which an ordinary connection carries while it plays.
+pub const CATCH_UP_INTERVAL_NANOS: u64 = 15_000_000;
 /// Most messages of history that one call sends to all connections together.
 pub const MAX_CATCH_UP_CHUNKS_PER_CALL: usize = 16;
 
 impl Room {
     /// Sends the next pieces of history. A connection that has all of it gets every later release like anyone else.
     pub(super) fn send_history(&mut self) {
+        let now = self.clock.time();
+        if now < self.next_catch_up {
+            return;
+        }
+        self.next_catch_up = now.plus_nanos(CATCH_UP_INTERVAL_NANOS);
         let generation = self.config.descriptor.generation();
         let Room { connections, history, release, replayed, outbox, .. } = self;
         let mut chunks_left = MAX_CATCH_UP_CHUNKS_PER_CALL;

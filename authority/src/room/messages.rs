@@ -107,7 +107,7 @@ impl Room {
             && request.payload.len() <= most
             && in_order
             && slot.is_active();
-        if !valid || self.commands.is_full() || !slot.command_budget.take(now) {
+        if !valid || self.commands.is_full(request.payload.len()) || !slot.command_budget.take(now) {
             slot.stats.counters.rejected_commands += 1;
             return;
         }

@@ -28,9 +28,12 @@ mod stats;
 #[cfg(test)]
 mod steady_state;
 
-pub use catch_up::{MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
+pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
-pub use commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_QUEUED_COMMANDS};
+pub use commands::{
+    COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME, MAX_QUEUED_COMMAND_BYTES,
+    MAX_QUEUED_COMMANDS,
+};
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
     DEFAULT_MESSAGES_PER_SECOND, Durability, RoomConfig, RoomConfigError, StartPolicy,
@@ -101,6 +104,8 @@ pub struct Room {
     descriptor_bytes: Vec<u8>,
     keys: Keys,
     clock: Clock,
+    /// When the next piece of history may be sent.
+    next_catch_up: RoomTime,
     phase: Phase,
     seats: Vec<SeatSlot>,
     next_claim: u64,
@@ -145,6 +150,7 @@ impl Room {
             descriptor_bytes: descriptor.to_bytes(),
             keys: Keys::new(&secret),
             clock: Clock::default(),
+            next_catch_up: RoomTime::default(),
             phase: Phase::Lobby,
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,

@@ -1,8 +1,8 @@
 //! Budgets, commands and ephemerals: at each limit and past it (A9, A11).
 
 use retick_authority::room::{
-    COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_QUEUED_COMMANDS, RELEASE_BYTES,
-    RoomConfig,
+    COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME,
+    MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS, RELEASE_BYTES, RoomConfig,
 };
 use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
 use retick_core::runtime::Capabilities;
@@ -131,25 +131,41 @@ fn a9_an_ephemeral_beyond_its_length_is_malformed() {
     assert_eq!(game.peer(clients[0]).closed, Some(CloseCause::Ended(CloseReason::Malformed)));
 }
 
+/// Eight seats send their whole allowance of commands at once: how many each tick's frame then holds.
+fn commands_of_a_burst(payload: &[u8], ticks: u64) -> (Match, Vec<ConnectionId>, Vec<usize>) {
+    let (mut game, clients) = Match::started(config(8, 0));
+    for sequence in 0..COMMANDS_PER_SECOND {
+        clients.iter().for_each(|client| game.command(*client, sequence, payload));
+    }
+    game.step_to(ticks);
+    let counts: Vec<_> = (0..ticks).map(|tick| commands(&game, tick).len()).collect();
+    let rejected = 8 * COMMANDS_PER_SECOND as usize - counts.iter().sum::<usize>();
+    assert_eq!(game.room.stats().seats.counters.rejected_commands, rejected as u64);
+    (game, clients, counts)
+}
+
 #[test]
 fn a9_commands_wait_in_a_bounded_queue_and_fill_bounded_frames() {
-    let (mut game, clients) = Match::started(config(8, 0));
-    let payload = vec![3; MAX_COMMAND_BYTES];
-    for sequence in 0..COMMANDS_PER_SECOND {
-        clients.iter().for_each(|client| game.command(*client, sequence, &payload));
-    }
-    let rejected = 8 * u64::from(COMMANDS_PER_SECOND) - MAX_QUEUED_COMMANDS as u64;
-    assert_eq!(game.room.stats().seats.counters.rejected_commands, rejected);
-    game.step_to(6);
-    let counts: Vec<_> = (0..5).map(|tick| commands(&game, tick).len()).collect();
+    let (game, _, counts) = commands_of_a_burst(b"x", 5);
+    const { assert!(4 * MAX_COMMANDS_PER_FRAME == MAX_QUEUED_COMMANDS) };
     assert_eq!(counts, [MAX_COMMANDS_PER_FRAME; 4].into_iter().chain([0]).collect::<Vec<_>>());
+    game.check_everyone();
+}
+
+/// Otherwise some seats could have so much ordered at once that the connections of others are closed as too slow.
+#[test]
+fn a11_a_burst_of_large_commands_is_bounded_in_bytes() {
+    let (mut game, clients, counts) = commands_of_a_burst(&[3; MAX_COMMAND_BYTES], 9);
+    assert_eq!(counts, [8; 8].into_iter().chain([0]).collect::<Vec<_>>());
+    const { assert!(8 * MAX_COMMAND_BYTES == MAX_COMMAND_BYTES_PER_FRAME) };
+    const { assert!(64 * MAX_COMMAND_BYTES == MAX_QUEUED_COMMAND_BYTES) };
     // Frames this large come one a message, also in history.
     let token = game.peer(clients[0]).token();
     let back = game.resume(seat(0), token, 0);
-    game.step_to(8);
+    game.step_to(18);
     let releases: Vec<_> = game.peer(back).releases.iter().map(|(first, count, _)| (*first, *count)).collect();
     assert_eq!(releases[..4], [(0, 1), (1, 1), (2, 1), (3, 1)]);
-    const { assert!(MAX_COMMAND_BYTES * MAX_COMMANDS_PER_FRAME > RELEASE_BYTES) };
+    const { assert!(MAX_COMMAND_BYTES_PER_FRAME > RELEASE_BYTES) };
     game.check_everyone();
 }
 

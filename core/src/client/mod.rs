@@ -376,14 +376,7 @@ impl Client {
         // The session itself stops at its window, and says so.
         self.target = wanted.min(steps);
         // Input keeps the pace where the present can't: waiting for the window would make it late, and the room wait for it.
-        self.sample_target = match self.claimed.filter(|_| self.connected && self.greeted) {
-            Some(claimed) => {
-                let descriptor = session.descriptor();
-                let ahead = look_ahead_ticks(descriptor.tick_rate(), &claimed.rules, &descriptor.limits());
-                wanted.min(session.received().saturating_add(ahead))
-            }
-            None => self.target,
-        };
+        self.sample_target = if self.connected && self.greeted { wanted } else { self.target };
     }
 
     /// The next tick whose input the client needs, if it needs one now. Input flows with the present, with the confirmed
@@ -395,7 +388,12 @@ impl Client {
         }
         let next = session.next_input(claimed.seat).max(session.received());
         let through = self.sample_target.max(session.head()).max(session.received().saturating_add(1));
-        (next < through.saturating_add(u64::from(self.config.input_delay_ticks))).then_some(next)
+        let through = through.saturating_add(u64::from(self.config.input_delay_ticks));
+        // The room refuses what lies further ahead than this, and a refused input is not sent again.
+        let descriptor = session.descriptor();
+        let ahead = look_ahead_ticks(descriptor.tick_rate(), &claimed.rules, &descriptor.limits());
+        let through = through.min(session.received().saturating_add(ahead));
+        (next < through).then_some(next)
     }
 
     /// Hands over the input for the tick that [`Client::wanted_input`] names.
@@ -501,6 +499,11 @@ impl Client {
     fn live_claim(&self) -> Result<Claimed, RequestError> {
         let claimed = self.claimed.filter(|_| self.connected && self.greeted && self.end.is_none());
         claimed.ok_or(RequestError::NotConnected)
+    }
+
+    /// Whether the room has answered the greeting on this connection.
+    pub fn is_greeted(&self) -> bool {
+        self.greeted
     }
 
     /// Where it stands.

@@ -1,15 +1,15 @@
 //! How far the present is to be: so that an input reaches the room when the room's clock reaches its tick (N4).
 //!
 //! The client measures the round trip and the offset of the room's clock with pings, and lets its own position follow. Within a
-//! few ticks it corrects by at most two percent of the rate; beyond, it jumps ahead or waits. It never steps back and never
-//! changes a tick's length.
+//! few ticks it corrects by at most two percent of the rate; beyond, it jumps. The present never steps back with it: a session
+//! keeps what it has stepped and sampled, and waits. A tick's length never changes.
 
 use crate::tick::{Moment, Tick, TickRate};
 use crate::wire::RoomClock;
 
 /// Largest correction of the rate, in percent.
 const MAX_CORRECTION_PERCENT: i64 = 2;
-/// An error beyond this many ticks is not paced away but jumped over, or waited out.
+/// An error beyond this many ticks is not paced away but jumped over.
 const JUMP_TICKS: i64 = 4;
 /// Measurements that are remembered; the one with the shortest round trip gives the offset.
 const SAMPLES: usize = 16;
@@ -78,11 +78,29 @@ impl Pace {
         let round_trip_nanos = now.nanos_since(sent);
         if let Some(least) = self.best().map(|best| best.round_trip_nanos) {
             let deviation = round_trip_nanos.abs_diff(least.min(round_trip_nanos));
-            self.jitter_nanos = (self.jitter_nanos * 7 + deviation) / 8;
+            self.jitter_nanos = self.jitter_nanos.saturating_mul(7).saturating_add(deviation) / 8;
         }
         let offset_nanos = clock.map(|clock| offset(clock, round_trip_nanos, now));
+        if let Some(newest) = offset_nanos {
+            self.forget_other_clocks(newest, round_trip_nanos);
+        }
         self.samples[self.taken % SAMPLES] = Some(Sample { round_trip_nanos, offset_nanos });
         self.taken = self.taken.wrapping_add(1);
+    }
+
+    /// Drops measurements that can't be of the clock that was measured now: the room stood still meanwhile, or this machine did.
+    fn forget_other_clocks(&mut self, newest: i64, round_trip_nanos: u64) {
+        let possible = self.jump_nanos().saturating_add(i64::try_from(round_trip_nanos).unwrap_or(i64::MAX));
+        let is_other = |sample: &Sample| {
+            sample
+                .offset_nanos
+                .is_some_and(|offset| offset.saturating_sub(newest).unsigned_abs() > possible.unsigned_abs())
+        };
+        for sample in &mut self.samples {
+            if sample.as_ref().is_some_and(is_other) {
+                *sample = None;
+            }
+        }
     }
 
     /// The room says, without having been asked, where its clock is.
@@ -104,6 +122,10 @@ impl Pace {
     /// Length of a tick, in nanoseconds.
     pub(super) fn tick_length_nanos(&self) -> u64 {
         self.rate.moment_of(Tick::new(1)).as_nanos()
+    }
+
+    fn jump_nanos(&self) -> i64 {
+        JUMP_TICKS * self.tick_nanos()
     }
 
     fn tick_nanos(&self) -> i64 {
@@ -146,12 +168,8 @@ impl Pace {
     fn follow(&self, position: i64, desired: i64, elapsed: i64) -> i64 {
         let even = position.saturating_add(elapsed);
         let error = desired.saturating_sub(even);
-        let jump = JUMP_TICKS * self.tick_nanos();
-        if error > jump {
+        if error.saturating_abs() > self.jump_nanos() {
             return desired;
-        }
-        if error < -jump {
-            return position;
         }
         // The whole error within a second, but never more than the largest correction.
         let most = elapsed / 100 * MAX_CORRECTION_PERCENT;
@@ -240,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn n4_a_large_error_is_jumped_ahead_of_and_waited_for() {
+    fn n4_a_large_error_is_jumped_over_both_ways() {
         let mut pace = pace_with_clock_at(1000, 100);
         let first = pace.target(Moment::from_millis(100), 0);
         pace.samples = [None; SAMPLES];
@@ -248,6 +266,33 @@ mod tests {
         assert_eq!(pace.target(Moment::from_millis(100), 0), first.saturating_add(120));
         pace.samples = [None; SAMPLES];
         pace.handle_pong(Moment::from_millis(60), Some(RoomClock { micros: 1_000_000 }), Moment::from_millis(100));
-        assert_eq!(pace.target(Moment::from_millis(1000), 0), first.saturating_add(120));
+        assert_eq!(pace.target(Moment::from_millis(100), 0), first);
+    }
+
+    /// The room stood still for five seconds: the best round trip was measured before, but of another clock.
+    #[test]
+    fn n4_a_clock_that_stood_still_is_measured_anew() {
+        let mut pace = pace_with_clock_at(1000, 100);
+        let later = Moment::from_millis(6000);
+        let clock = RoomClock { micros: 1_900_000 };
+        pace.handle_pong(Moment::from_millis(5950), Some(clock), later);
+        // 25 ms on the way back.
+        assert_eq!(pace.room_tick(later), RATE.tick_at(Moment::from_millis(1925)));
+    }
+
+    #[test]
+    fn n4_no_clock_of_the_room_stops_the_pace() {
+        let mut pace = Pace::new(RATE);
+        pace.handle_connected(Moment::ZERO);
+        pace.handle_clock(RoomClock { micros: u64::MAX }, Moment::ZERO);
+        pace.target(Moment::from_millis(10), 0);
+        let now = Moment::from_millis(500);
+        pace.handle_pong(Moment::from_millis(460), Some(RoomClock { micros: 400_000 }), now);
+        assert!(pace.target(now, 0) < Tick::new(40));
+        assert!(pace.next_timeout(true) > now || pace.next_ping <= now);
+        let far = Moment::from_nanos(u64::MAX);
+        pace.handle_pong(Moment::ZERO, Some(RoomClock { micros: u64::MAX }), far);
+        pace.handle_pong(Moment::ZERO, Some(RoomClock { micros: 0 }), far);
+        pace.target(far, u64::MAX);
     }
 }

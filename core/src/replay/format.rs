@@ -16,8 +16,10 @@ use crate::tick::Tick;
 const MAGIC: &[u8; 8] = b"RTKREPLY";
 /// The version that is written and read. Version 1 is refused; there is no migration.
 pub(super) const VERSION: u16 = 2;
-/// Most frames in one record.
+/// Most frames in one record; fewer when they are large.
 const FRAMES_PER_RECORD: u32 = 60;
+/// A record is closed once its frames have so many bytes.
+const RECORD_BYTES: usize = 1 << 20;
 /// Most bytes of one record's payload.
 const MAX_RECORD_BYTES: usize = 16 << 20;
 /// Bytes before a record's payload, and behind it.
@@ -88,7 +90,7 @@ impl RunningCheck {
 /// recorder.push_frame(&frame);
 /// recorder.finish();
 /// let replay = Replay::parse(&recorder.take_bytes()).unwrap();
-/// assert_eq!((replay.frames(), replay.end()), (&[frame][..], ReplayEnd::Complete));
+/// assert_eq!((replay.frames().next(), replay.end()), (Some(frame), ReplayEnd::Complete));
 /// ```
 #[derive(Debug)]
 pub struct Recorder {
@@ -140,7 +142,7 @@ impl Recorder {
             Some(last) => last.copy_from(frame),
             None => self.last = Some(frame.clone()),
         }
-        if self.pending_count >= FRAMES_PER_RECORD {
+        if self.pending_count >= FRAMES_PER_RECORD || self.pending.len() >= RECORD_BYTES {
             self.flush();
         }
     }
@@ -232,15 +234,25 @@ pub enum ReplayError {
     OtherIdentity,
 }
 
-/// A replay in memory, as far as its file is whole.
+/// A replay in memory, as far as its file is whole. Frames stay in the form in which they were recorded, so that a file takes no
+/// more memory than its own size; [`Replay::frames`] decodes them one by one.
 #[derive(Clone, Debug)]
 pub struct Replay {
     manifest: IdentityManifest,
     descriptor: MatchDescriptor,
-    frames: Vec<Frame>,
+    runs: Vec<Run>,
+    ticks: Tick,
     checksums: Vec<(Tick, Checksum)>,
     end: ReplayEnd,
     chain_head: Option<Digest>,
+}
+
+/// The frames of one record.
+#[derive(Clone, Debug)]
+struct Run {
+    first: Tick,
+    count: u32,
+    body: Vec<u8>,
 }
 
 impl Replay {
@@ -249,6 +261,13 @@ impl Replay {
     /// # Errors
     /// [`ReplayError`] when not even the header can be read.
     pub fn parse(bytes: &[u8]) -> Result<Replay, ReplayError> {
+        let (mut replay, mut records) = Replay::open(bytes)?;
+        replay.read(&mut records);
+        Ok(replay)
+    }
+
+    /// Reads the header alone: enough to refuse a replay of another game before anything of it is decoded.
+    pub(super) fn open(bytes: &[u8]) -> Result<(Replay, Records<'_>), ReplayError> {
         let body = bytes.strip_prefix(MAGIC).ok_or(ReplayError::NotAReplay)?;
         let (version, _) = body.split_first_chunk().ok_or(ReplayError::Header)?;
         let found = u16::from_le_bytes(*version);
@@ -263,20 +282,19 @@ impl Replay {
         if descriptor.identity() != manifest.identity() {
             return Err(ReplayError::OtherIdentity);
         }
-        let (frames, checksums) = (Vec::new(), Vec::new());
-        let mut replay = Replay { manifest, descriptor, frames, checksums, end: ReplayEnd::CutOff, chain_head: None };
-        replay.read(&mut records);
-        Ok(replay)
+        let (runs, checksums) = (Vec::new(), Vec::new());
+        let (ticks, end, chain_head) = (Tick::ZERO, ReplayEnd::CutOff, None);
+        Ok((Replay { manifest, descriptor, runs, ticks, checksums, end, chain_head }, records))
     }
 
-    fn read(&mut self, records: &mut Records<'_>) {
+    pub(super) fn read(&mut self, records: &mut Records<'_>) {
         loop {
             let offset = records.offset;
             self.end = match records.next() {
-                None if self.chain_head.is_some() => ReplayEnd::Complete,
-                None => ReplayEnd::CutOff,
+                None if self.chain_head.is_none() => ReplayEnd::CutOff,
+                None if offset == records.bytes.len() => ReplayEnd::Complete,
                 Some(Ok((kind, payload))) if self.chain_head.is_none() && self.take(kind, payload).is_ok() => continue,
-                Some(_) => ReplayEnd::Damaged { offset },
+                _ => ReplayEnd::Damaged { offset },
             };
             return;
         }
@@ -303,32 +321,25 @@ impl Replay {
         }
     }
 
+    /// Takes a run whose every frame decodes.
     fn take_frames(&mut self, record: &FramesRecord<'_>) -> Result<(), FrameError> {
-        let (before, mut cursor) = (self.frames.len(), Cursor::new(record.body));
-        let mut read = || {
-            for index in 0..record.count {
-                let tick = record.first.saturating_add(u64::from(index));
-                if tick != self.ticks() {
-                    return Err(FrameError::Limit);
-                }
-                let (generation, seats) = (self.descriptor.generation(), self.descriptor.seats());
-                let mut frame = Frame::new(generation, tick);
-                let base = if index > 0 { self.frames.last() } else { None };
-                frame.decode_after(&mut cursor, base, FrameKey { generation, tick, seats })?;
-                self.frames.push(frame);
-            }
-            Ok(cursor.finish()?)
-        };
-        let taken = read();
-        if taken.is_err() {
-            self.frames.truncate(before);
+        let end = record.first.checked_add(u64::from(record.count)).ok_or(FrameError::Limit)?;
+        if record.first != self.ticks {
+            return Err(FrameError::Limit);
         }
-        taken
+        let mut decoder = RunDecoder::new(&self.descriptor, record.first, record.count, record.body);
+        while let Some(decoded) = decoder.next_frame() {
+            decoded?;
+        }
+        decoder.cursor.finish()?;
+        self.runs.push(Run { first: record.first, count: record.count, body: record.body.to_vec() });
+        self.ticks = end;
+        Ok(())
     }
 
     /// How many ticks it has.
     pub fn ticks(&self) -> Tick {
-        Tick::new(self.frames.len() as u64)
+        self.ticks
     }
 
     /// What the match was made of.
@@ -341,9 +352,13 @@ impl Replay {
         &self.descriptor
     }
 
-    /// The confirmed frames, from tick 0 on.
-    pub fn frames(&self) -> &[Frame] {
-        &self.frames
+    /// The confirmed frames, from tick 0 on, decoded one by one.
+    pub fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.runs.iter().flat_map(|run| {
+            let mut decoder = RunDecoder::new(&self.descriptor, run.first, run.count, &run.body);
+            // Every run decoded when it was taken.
+            core::iter::from_fn(move || decoder.next_frame().and_then(|decoded| decoded.ok().cloned()))
+        })
     }
 
     /// The recorded checksums, each of the state `S(tick)`.
@@ -362,7 +377,42 @@ impl Replay {
     }
 }
 
-struct Records<'a> {
+/// Decodes one run with two frames: the one before, and the next.
+struct RunDecoder<'a> {
+    cursor: Cursor<'a>,
+    key: FrameKey,
+    left: u32,
+    is_first: bool,
+    frame: Frame,
+    before: Frame,
+}
+
+impl<'a> RunDecoder<'a> {
+    fn new(descriptor: &MatchDescriptor, first: Tick, count: u32, body: &'a [u8]) -> RunDecoder<'a> {
+        let (generation, seats) = (descriptor.generation(), descriptor.seats());
+        RunDecoder {
+            cursor: Cursor::new(body),
+            key: FrameKey { generation, tick: first, seats },
+            left: count,
+            is_first: true,
+            frame: Frame::new(generation, first),
+            before: Frame::new(generation, first),
+        }
+    }
+
+    fn next_frame(&mut self) -> Option<Result<&Frame, FrameError>> {
+        self.left = self.left.checked_sub(1)?;
+        core::mem::swap(&mut self.frame, &mut self.before);
+        let base = (!self.is_first).then_some(&self.before);
+        let decoded = self.frame.decode_after(&mut self.cursor, base, self.key);
+        self.is_first = false;
+        self.key.tick = self.key.tick.saturating_add(1);
+        Some(decoded.map(|()| &self.frame))
+    }
+}
+
+/// The records of a file, from the header on.
+pub(super) struct Records<'a> {
     bytes: &'a [u8],
     offset: usize,
     check: RunningCheck,

@@ -99,27 +99,26 @@ pub enum Refused {
 
 /// Verifies the replay in `bytes` against a game.
 pub fn verify(bytes: &[u8], factory: &dyn RuntimeFactory) -> Verdict {
-    match Replay::parse(bytes).map_err(Refused::Unreadable).and_then(|replay| resimulate(&replay, factory)) {
-        Ok(verdict) => verdict,
-        Err(refused) => Verdict::Refused(refused),
-    }
+    check(bytes, factory).unwrap_or_else(Verdict::Refused)
 }
 
-fn resimulate(replay: &Replay, factory: &dyn RuntimeFactory) -> Result<Verdict, Refused> {
+fn check(bytes: &[u8], factory: &dyn RuntimeFactory) -> Result<Verdict, Refused> {
+    let (mut replay, mut records) = Replay::open(bytes).map_err(Refused::Unreadable)?;
     let (recorded, loaded) = (replay.manifest(), factory.manifest());
     if recorded.identity() != loaded.identity() {
         let part = loaded.difference(recorded);
         return Err(Refused::Identity { expected: recorded.identity(), found: loaded.identity(), part });
     }
     let mut runtime = factory.create(replay.descriptor()).map_err(Refused::Create)?;
-    let computed = run(replay, runtime.as_mut()).map_err(Refused::Fault)?;
+    replay.read(&mut records);
+    let computed = run(&replay, runtime.as_mut()).map_err(Refused::Fault)?;
     let Some((_, final_checksum)) = computed.last().copied() else {
         return Ok(Verdict::Unverifiable { ticks: replay.ticks() });
     };
-    let verdict = compare(replay, &computed, final_checksum);
+    let verdict = compare(&replay, &computed, final_checksum);
     match (&verdict, replay.chain_head()) {
         (Verdict::Verified { .. }, Some(expected)) => {
-            let found = chain_of(replay);
+            let found = chain_of(&replay);
             if found == expected { Ok(verdict) } else { Err(Refused::Chain { expected, found }) }
         }
         _ => Ok(verdict),
@@ -137,11 +136,15 @@ fn run(replay: &Replay, runtime: &mut dyn Runtime) -> Result<Vec<(Tick, Checksum
     if wanted(Tick::ZERO) {
         runtime.keep(Keep::CHECKSUM, &mut output)?;
     }
-    for frames in replay.frames().chunks(TICKS_PER_BATCH) {
+    let mut frames = replay.frames();
+    loop {
         batch.reset(runtime.tick());
-        for frame in frames {
+        for frame in frames.by_ref().take(TICKS_PER_BATCH) {
             let keep = if wanted(frame.tick().saturating_add(1)) { Keep::CHECKSUM } else { Keep::NOTHING };
-            batch.push_frame(frame, &schema, keep);
+            batch.push_frame(&frame, &schema, keep);
+        }
+        if batch.is_empty() {
+            break;
         }
         runtime.advance(&batch, &mut output)?;
         computed.extend(output.kept.iter().filter_map(|kept| Some((kept.tick, kept.checksum?))));
@@ -180,6 +183,6 @@ fn compare(replay: &Replay, computed: &[(Tick, Checksum)], final_checksum: Check
 
 fn chain_of(replay: &Replay) -> Digest {
     let mut chain = FrameChain::new(replay.descriptor());
-    replay.frames().iter().for_each(|frame| chain.extend(frame));
+    replay.frames().for_each(|frame| chain.extend(&frame));
     chain.head()
 }

@@ -64,7 +64,7 @@ pub struct Kept {
     pub checkpoint: Option<Checkpoint>,
     /// The checksum, if asked for.
     pub checksum: Option<Checksum>,
-    /// Where the projection stands in [`Output::projections`], if asked for.
+    /// Where the projection stands in [`Output::projections`], if asked for; missing when it faulted.
     pub projection: Option<Range<usize>>,
 }
 
@@ -77,6 +77,8 @@ pub struct Output {
     pub projections: Vec<u8>,
     /// Confirmed or predicted commands that did not decode and were skipped (K7).
     pub malformed_commands: u64,
+    /// Projections that faulted, and are missing therefore. Presentation never ends a match (K9).
+    pub failed_projections: u64,
 }
 
 impl Output {
@@ -85,6 +87,7 @@ impl Output {
         self.kept.clear();
         self.projections.clear();
         self.malformed_commands = 0;
+        self.failed_projections = 0;
     }
 
     /// The projection of one kept state.
@@ -132,7 +135,7 @@ pub trait Runtime: Send {
     /// Keeps something of the current state without stepping, for `S(0)` and after a restore.
     ///
     /// # Errors
-    /// [`AdvanceError::Fault`] when a projection faults; nothing was appended then.
+    /// [`AdvanceError`] when the state can't be captured, or this machine fails; nothing was appended then.
     fn keep(&mut self, keep: Keep, output: &mut Output) -> Result<(), AdvanceError>;
 
     /// Returns to the state of `checkpoint` and releases every younger checkpoint.
@@ -206,7 +209,7 @@ pub enum AdvanceError {
     /// The game faulted in the step of this tick.
     #[error("runtime fault at tick {tick}: {fault}")]
     Fault {
-        /// The tick whose step, or whose state's projection, faulted.
+        /// The tick whose step faulted.
         tick: Tick,
         /// What happened.
         fault: StepFault,

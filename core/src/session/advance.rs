@@ -211,10 +211,11 @@ impl Session {
         if good > 0 {
             self.runtime.advance(&self.batch, &mut self.output).map_err(|_| contract.clone())?;
         }
-        // The states that were to be shown lie beyond this one.
-        if self.runtime.capabilities().projection {
-            self.runtime.keep(Keep::PROJECTION, &mut self.output).map_err(|_| contract)?;
-        }
+        // What was to be kept and shown lies beyond this state, which may be the last one that can be read.
+        let kept = self.output.kept.last().is_some_and(|kept| kept.tick == tick && kept.checkpoint.is_some());
+        let projection = if self.runtime.capabilities().projection { Keep::PROJECTION } else { Keep::NOTHING };
+        let checkpoint = if kept || good == 0 { Keep::NOTHING } else { Keep::CHECKPOINT | Keep::CHECKSUM };
+        self.runtime.keep(checkpoint | projection, &mut self.output).map_err(|_| contract)?;
         self.held_fault = Some((tick, fault));
         Ok(good)
     }

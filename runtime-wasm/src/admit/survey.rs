@@ -2,8 +2,8 @@
 //! after it need. It runs before validation, so that a refusal names the feature and not where it was noticed.
 
 use wasmparser::{
-    CompositeInnerType, ConstExpr, DataKind, ElementKind, ExternalKind, FunctionBody, MemoryType, Parser, Payload,
-    RecGroup, SectionLimited, TableInit, TypeRef, ValType, WasmFeatures,
+    CompositeInnerType, ConstExpr, DataKind, ElementKind, ExternalKind, FunctionBody, MemoryType, Operator, Parser,
+    Payload, RecGroup, SectionLimited, TableInit, TypeRef, ValType, WasmFeatures,
 };
 
 use super::{at_most, import_error, instructions};
@@ -21,6 +21,7 @@ pub(super) struct Survey {
     pub mutable_globals: Vec<(u32, GlobalKind)>,
     bodies: u32,
     locals: u64,
+    loop_work: u64,
 }
 
 #[derive(Debug)]
@@ -230,8 +231,46 @@ fn function_body(survey: &mut Survey, body: &FunctionBody<'_>, limits: &Limits) 
         survey.locals = survey.locals.saturating_add(u64::from(count));
         at_most(Quantity::Locals, survey.locals, limits.locals)?;
     }
+    let mut work = LoopWork::default();
     for operator in body.get_operators_reader()? {
-        instructions::check(&operator?, function)?;
+        let operator = operator?;
+        instructions::check(&operator, function)?;
+        work.take(&operator);
     }
-    Ok(())
+    survey.loop_work = survey.loop_work.saturating_add(work.total());
+    at_most(Quantity::LoopWork, survey.loop_work, limits.loop_work)
+}
+
+/// What the locals of one function's nested loops cost a compiler.
+#[derive(Debug, Default)]
+struct LoopWork {
+    /// Whether each open block is a loop.
+    open: Vec<bool>,
+    depth: u64,
+    deepest: u64,
+    locals: u64,
+}
+
+impl LoopWork {
+    fn take(&mut self, operator: &Operator<'_>) {
+        match operator {
+            Operator::Loop { .. } => self.enter(true),
+            Operator::Block { .. } | Operator::If { .. } => self.enter(false),
+            Operator::End => self.depth -= u64::from(self.open.pop().unwrap_or(false)),
+            Operator::LocalGet { local_index }
+            | Operator::LocalSet { local_index }
+            | Operator::LocalTee { local_index } => self.locals = self.locals.max(u64::from(*local_index) + 1),
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, is_loop: bool) {
+        self.open.push(is_loop);
+        self.depth += u64::from(is_loop);
+        self.deepest = self.deepest.max(self.depth);
+    }
+
+    fn total(&self) -> u64 {
+        self.locals.saturating_mul(self.deepest.saturating_mul(self.deepest))
+    }
 }

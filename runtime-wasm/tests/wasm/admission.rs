@@ -179,6 +179,14 @@ fn w02_sizes_beyond_the_limits_are_refused_with_figure_and_limit() {
     let locals: String = (0..50_000).map(|_| "i32 ").collect();
     let bomb = with("", &format!("(func (local {locals}))").repeat(21));
     assert_eq!(refusal(&bomb), limit(Quantity::Locals, 1_050_000, 1_000_000));
+    // 400 locals that live through 400 nested loops: 15 KB that would take the compiler a minute.
+    let loops = |count: usize| {
+        let locals: String = (0..count).map(|_| "i32 ").collect();
+        let uses: String = (0..count).map(|local| format!("(local.set {local} (i32.const 1))")).collect();
+        format!("(func (local {locals}) {uses} {} {})", "(loop ".repeat(count), ")".repeat(count))
+    };
+    assert_eq!(refusal(&with("", &loops(400))), limit(Quantity::LoopWork, 64_000_000, 16_000_000));
+    load(&with("", &loops(40))).expect("what a compiler makes of a game loads");
     load(&with("", "(table 10000 funcref)")).expect("a table at the limit loads");
 }
 
@@ -203,6 +211,7 @@ fn w5_every_limit_is_part_of_the_identity() {
         Limits { module_bytes: base.module_bytes + 1, ..base },
         Limits { functions: base.functions + 1, ..base },
         Limits { locals: base.locals + 1, ..base },
+        Limits { loop_work: base.loop_work + 1, ..base },
         Limits { globals: base.globals + 1, ..base },
         Limits { data_bytes: base.data_bytes + 1, ..base },
         Limits { memory_pages: base.memory_pages + 1, ..base },
