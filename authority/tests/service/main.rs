@@ -10,3 +10,4 @@ mod raw;
 mod refusals;
 mod server;
 mod stopping;
+mod storms;

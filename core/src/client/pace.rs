@@ -11,6 +11,8 @@ use crate::wire::RoomClock;
 const MAX_CORRECTION_PERCENT: i64 = 2;
 /// An error beyond this many ticks is not paced away but jumped over.
 const JUMP_TICKS: i64 = 4;
+/// Most that one late answer counts as jitter: what is later than this was a stall, and no margin makes up for stalls.
+const MAX_DEVIATION_NANOS: u64 = 50_000_000;
 /// Measurements that are remembered; the one with the shortest round trip gives the offset.
 const SAMPLES: usize = 16;
 /// Between two pings while the first measurements are made, and afterwards.
@@ -77,7 +79,7 @@ impl Pace {
     pub(super) fn handle_pong(&mut self, sent: Moment, clock: Option<RoomClock>, now: Moment) {
         let round_trip_nanos = now.nanos_since(sent);
         if let Some(least) = self.best().map(|best| best.round_trip_nanos) {
-            let deviation = round_trip_nanos.abs_diff(least.min(round_trip_nanos));
+            let deviation = round_trip_nanos.saturating_sub(least).min(MAX_DEVIATION_NANOS);
             self.jitter_nanos = self.jitter_nanos.saturating_mul(7).saturating_add(deviation) / 8;
         }
         let offset_nanos = clock.map(|clock| offset(clock, round_trip_nanos, now));

@@ -72,6 +72,18 @@ fn w5_a_fault_in_the_middle_of_confirmed_frames_applies_those_before_it() {
     }
 }
 
+/// The state that a fault ends in is neither a report tick's nor what the turn was to end in, and must be kept all the same.
+#[test]
+fn w5_the_state_before_a_confirmed_fault_is_readable_at_any_cadence() {
+    let mut table = Table::with_faults(SessionPolicy::default(), vec![FaultPlan::always(AT, FAULT)]);
+    let frames: Vec<_> = (0..12).map(|tick| frame(tick, [1, 3], [false; 2])).collect();
+    frames.iter().for_each(|frame| table.session.confirm(frame).expect("next"));
+    assert_eq!(table.advance(8), Err(SessionFault::Runtime { tick: AT, fault: FAULT }));
+    let good = fold(&frames[..5])[5];
+    assert_eq!(table.session.export_snapshot(AT).map(|snapshot| snapshot.checksum()), Ok(good));
+    assert_eq!(table.session.confirmed_checksum(AT), Some(good));
+}
+
 #[test]
 fn w5_a_fault_while_resimulating_holds_where_it_strikes() {
     // It strikes with the value 7 of seat 1, which only the correction brings.

@@ -6,5 +6,6 @@ mod faults;
 mod retention;
 mod rollback;
 mod snapshots;
+mod stalls;
 mod support;
 mod windows;
