@@ -8,7 +8,7 @@ mod synctest;
 #[cfg(test)]
 mod tests;
 
-pub use determinism::{DeterminismProof, assert_deterministic, check_deterministic};
+pub use determinism::{DeterminismProof, assert_deterministic, check_convergence, check_deterministic};
 pub use hydration::{HydrationProof, assert_hydration, check_hydration};
 pub use synctest::{SynctestProof, check_synctest, synctest};
 
@@ -60,7 +60,8 @@ pub enum GameFault {
     RestoresOther {
         /// The state.
         tick: Tick,
-        /// The first byte that differs between the state that was never rolled back and the restored one.
+        /// The first byte that differs between the state that was never rolled back and the restored one; `None` when their
+        /// checkpoints are equal and only the checksums differ: then keeping the state already lost something.
         difference: Option<ByteDifference>,
     },
     /// Resimulating after a rollback gave another state than playing on without one.

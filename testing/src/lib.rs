@@ -9,6 +9,7 @@
 //!  │  hydration       │     └──────────────────┘     │   ▼                                 │
 //!  └──────────────────┘                              │ checkers   I1 … I8                  │
 //!    fixtures, twins: games to try the kit on        └─────────────────────────────────────┘
+//!    environment: machines that differ in all that must not reach a state
 //! ```
 //!
 //! One `u64` seed reproduces a match, and stands in every failure (T2). Every check proves its premise and says where it first
@@ -42,6 +43,7 @@
 
 pub mod assert;
 pub mod checkers;
+pub mod environment;
 pub mod fixtures;
 pub mod net;
 pub mod sim;

@@ -17,7 +17,7 @@ mod setup;
 
 pub use observed::{ClientRecord, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
 pub use raw::{RawSeat, RawSend};
-pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Script};
+pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
 
 use std::sync::Arc;
 

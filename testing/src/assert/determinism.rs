@@ -8,6 +8,7 @@ use retick_core::tick::Tick;
 
 use super::GameFault;
 use super::lane::{Game, Lane, check_moved};
+use crate::environment::MACHINES;
 
 /// What a determinism check compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,8 +30,27 @@ pub fn check_deterministic(
     script: impl Fn(Seat, Tick) -> Vec<u8>,
     ticks: u64,
 ) -> Result<DeterminismProof, GameFault> {
-    let game = Game { factory, descriptor, script: &script };
-    let (mut one, mut other) = (Lane::new(game)?, Lane::new(game)?);
+    check_convergence([factory, factory], descriptor, script, ticks)
+}
+
+/// As [`check_deterministic`], with a factory for each instance: two builds of one game, which have one identity. The two
+/// instances are played on two [`MACHINES`], so that what a game asks its machine for differs.
+///
+/// # Errors
+/// As [`check_deterministic`].
+pub fn check_convergence(
+    factories: [&dyn RuntimeFactory; 2],
+    descriptor: &MatchDescriptor,
+    script: impl Fn(Seat, Tick) -> Vec<u8>,
+    ticks: u64,
+) -> Result<DeterminismProof, GameFault> {
+    let [mut one, mut other] = {
+        let lane = |index: usize| {
+            let game = Game { factory: factories[index], descriptor, script: &script };
+            Lane::new(game, MACHINES[index])
+        };
+        [lane(0)?, lane(1)?]
+    };
     let start = one.bytes()?;
     for tick in 0..=ticks {
         let end = Tick::new(tick);

@@ -7,6 +7,7 @@ use retick_core::tick::Tick;
 
 use super::GameFault;
 use super::lane::{Game, Lane, check_moved};
+use crate::environment::MACHINES;
 
 /// What a hydration check did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,9 +35,10 @@ pub fn check_hydration(
         return Err(GameFault::NothingDone { ticks });
     }
     let game = Game { factory, descriptor, script: &script };
-    let mut donor = Lane::new(game)?;
+    let [donors, followers] = MACHINES;
+    let mut donor = Lane::new(game, donors)?;
     let start = donor.bytes()?;
-    let (mut follower, mut hydrated) = (Lane::new(game)?, Tick::ZERO);
+    let (mut follower, mut hydrated) = (Lane::new(game, followers)?, Tick::ZERO);
     let mut proof = HydrationProof::default();
     for tick in 0..=ticks {
         let end = Tick::new(tick);
@@ -45,7 +47,7 @@ pub fn check_hydration(
         compare(&mut donor, &mut follower, hydrated)?;
         proof.states += 1;
         if tick.is_multiple_of(every_ticks) {
-            follower = Lane::new(game)?;
+            follower = Lane::new(game, followers)?;
             let taken = follower.runtime.hydrate(end, &donor.bytes()?);
             taken.map_err(|error| GameFault::NotHydrated { tick: end, error })?;
             hydrated = end;

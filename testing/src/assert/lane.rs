@@ -6,11 +6,12 @@ use retick_core::runtime::{
     AdvanceError, Checkpoint, CheckpointError, Keep, Output, Runtime, RuntimeFactory, SeatStep, StepBatch,
 };
 use retick_core::seat::{ControlEpoch, Presence, Seat, SeatCount};
-use retick_core::tick::Tick;
+use retick_core::tick::{Moment, Tick};
 
 use super::{ByteDifference, GameFault};
+use crate::environment::{self, Machine};
 
-/// A match of a game, and who gives its inputs.
+/// A match of a game, and who gives its inputs. Each instance is played on a machine of its own.
 #[derive(Clone, Copy)]
 pub(super) struct Game<'a> {
     pub(super) factory: &'a dyn RuntimeFactory,
@@ -22,14 +23,16 @@ pub(super) struct Game<'a> {
 pub(super) struct Lane<'a> {
     pub(super) runtime: Box<dyn Runtime>,
     game: Game<'a>,
+    machine: Machine,
     batch: StepBatch,
     pub(super) output: Output,
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(game: Game<'a>) -> Result<Lane<'a>, GameFault> {
+    pub(super) fn new(game: Game<'a>, machine: Machine) -> Result<Lane<'a>, GameFault> {
+        environment::enter(machine.at(Moment::ZERO));
         let runtime = game.factory.create(game.descriptor)?;
-        Ok(Lane { runtime, game, batch: StepBatch::default(), output: Output::default() })
+        Ok(Lane { runtime, game, machine, batch: StepBatch::default(), output: Output::default() })
     }
 
     fn seats(&self) -> SeatCount {
@@ -49,6 +52,7 @@ impl<'a> Lane<'a> {
         scripted: impl Fn(Tick) -> Tick,
     ) -> Result<(), AdvanceError> {
         let mut tick = self.runtime.tick();
+        environment::enter(self.machine.at(self.game.descriptor.tick_rate().moment_of(tick)));
         self.batch.reset(tick);
         while tick < end {
             self.batch.push_step(keep);

@@ -9,6 +9,7 @@ use retick_core::tick::Tick;
 
 use super::lane::{Game, Lane, check_moved};
 use super::{ByteDifference, GameFault};
+use crate::environment::MACHINES;
 
 /// What a synctest did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,7 +39,7 @@ struct Synctest<'a> {
 
 impl<'a> Synctest<'a> {
     fn new(game: Game<'a>, depth: u64) -> Result<Synctest<'a>, GameFault> {
-        let (mut straight, mut rolled) = (Lane::new(game)?, Lane::new(game)?);
+        let (mut straight, mut rolled) = (Lane::new(game, MACHINES[0])?, Lane::new(game, MACHINES[1])?);
         let straight_kept = keep_current(&mut straight)?;
         let rolled_kept = keep_current(&mut rolled)?;
         let proof = SynctestProof::default();

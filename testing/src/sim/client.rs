@@ -1,5 +1,6 @@
 //! A real client in a simulated match: its turns, its script, and everything that can be seen of it from outside.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
@@ -10,7 +11,8 @@ use retick_core::tick::{Moment, Tick};
 use retick_core::wire::ClientMessage;
 
 use super::observed::{ClientRecord, ReportSent, RollbackSeen, TurnSample};
-use super::setup::{ClientSetup, Script};
+use super::setup::{ClientSetup, Render, Reporting, Script};
+use crate::environment::{self, Machine};
 use crate::net::LinkStats;
 use crate::strict::StrictFactory;
 
@@ -19,6 +21,12 @@ pub(super) struct ClientPlayer {
     pub(super) client: Client,
     script: Script,
     strict: Option<StrictFactory>,
+    machine: Machine,
+    turns_per_second: Option<NonZeroU32>,
+    /// Turns at its own rate so far.
+    turns_taken: u64,
+    render: Option<Render>,
+    reporting: Reporting,
     record: ClientRecord,
     before: BeforeTurn,
 }
@@ -45,11 +53,45 @@ impl ClientPlayer {
             None => Box::new(factory),
         };
         let (record, before) = (empty_record(seat, config), BeforeTurn::default());
-        ClientPlayer { client: Client::new(config, boxed), script: setup.script.clone(), strict, record, before }
+        ClientPlayer {
+            client: Client::new(config, boxed),
+            script: setup.script.clone(),
+            strict,
+            machine: setup.machine.unwrap_or(Machine::numbered(seat.number())),
+            turns_per_second: setup.turns_per_second,
+            turns_taken: 0,
+            render: setup.render.clone(),
+            reporting: setup.reporting,
+            record,
+            before,
+        }
+    }
+
+    /// From now on this client runs.
+    pub(super) fn enter(&self, now: Moment) {
+        environment::enter(self.machine.at(now));
+    }
+
+    /// The moment of its next turn, when one is due up to `now`.
+    pub(super) fn next_turn(&mut self, now: Moment, last: Option<Moment>) -> Option<Moment> {
+        let Some(rate) = self.turns_per_second else {
+            return last.is_none().then_some(now);
+        };
+        let due = Moment::from_nanos(self.turns_taken * 1_000_000_000 / u64::from(rate.get()));
+        self.turns_taken += u64::from(due <= now);
+        (due <= now).then_some(due)
     }
 
     /// One turn at `now`, when the clock has moved to authority tick `at`. Before tick 0 nothing is recorded of it.
     pub(super) fn turn(&mut self, now: Moment, at: Option<Tick>, last_tick: Option<Tick>) {
+        self.enter(now);
+        self.play_turn(now, at, last_tick);
+        if let Some(render) = &self.render {
+            render(&self.client);
+        }
+    }
+
+    fn play_turn(&mut self, now: Moment, at: Option<Tick>, last_tick: Option<Tick>) {
         self.client.handle_turn(now);
         self.submit_inputs(last_tick);
         let session = self.client.session();
@@ -92,6 +134,9 @@ impl ClientPlayer {
                 None => return,
                 Some(Output::Transmit(bytes)) => {
                     if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
+                        if self.reporting == Reporting::Withheld {
+                            continue;
+                        }
                         self.record.reports.push(ReportSent { tick, checksum, confirmed });
                     }
                     transmit(bytes);

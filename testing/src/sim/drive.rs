@@ -110,10 +110,19 @@ impl SimulatedMatch {
 
     pub(super) fn take_turns(&mut self, now: Moment, at: Option<Tick>) {
         for player in 0..self.players.list.len() {
-            if let Kind::Client(client) = &mut self.players.list[player].kind {
-                client.turn(now, at, self.last_tick);
+            let mut last = None;
+            while let Some(due) = self.turn(player, now, last, at) {
+                self.players.drain(player, due, self.tick);
+                last = Some(due);
             }
-            self.players.drain(player, now, self.tick);
         }
+    }
+
+    /// Lets a client take one turn that is due up to `now`, after `last`, and gives its moment.
+    fn turn(&mut self, player: usize, now: Moment, last: Option<Moment>, at: Option<Tick>) -> Option<Moment> {
+        let Kind::Client(client) = &mut self.players.list[player].kind else { return None };
+        let due = client.next_turn(now, last)?;
+        client.turn(due, at, self.last_tick);
+        Some(due)
     }
 }

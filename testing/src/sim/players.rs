@@ -169,6 +169,7 @@ impl Players {
         receiver.bytes_under_way = receiver.bytes_under_way.saturating_sub(bytes.len());
         match &mut receiver.kind {
             Kind::Client(client) => {
+                client.enter(now);
                 // A client that is over says so by its event, which the record keeps.
                 let _ = client.client.handle_message(bytes, now);
             }

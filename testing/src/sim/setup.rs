@@ -1,9 +1,10 @@
 //! How a simulated match is set up: seats in order, each with a real client or a raw seat, and the rules of the room.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use retick_authority::room::{RoomConfig, StartPolicy};
-use retick_core::client::ClientConfig;
+use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
@@ -13,6 +14,7 @@ use retick_core::tick::{Tick, TickRate};
 
 use super::SimulatedMatch;
 use super::raw::RawSeat;
+use crate::environment::Machine;
 use crate::net::LinkProfile;
 
 /// The packed input of a seat for a tick.
@@ -35,6 +37,27 @@ pub struct ClientSetup {
     pub script: Script,
     /// A factory of its own, to plant a faulty twin; the match's if there is none.
     pub factory: Option<Arc<dyn RuntimeFactory>>,
+    /// The machine that it runs on; that of its seat's number if there is none.
+    pub machine: Option<Machine>,
+    /// Turns per second; one in every authority tick if there is none.
+    pub turns_per_second: Option<NonZeroU32>,
+    /// What draws the game after each turn.
+    pub render: Option<Render>,
+    /// Whether its checksum reports reach the room.
+    pub reporting: Reporting,
+}
+
+/// Draws the game, from what a client shows of it.
+pub type Render = Arc<dyn Fn(&Client) + Send + Sync>;
+
+/// Whether a client's checksum reports reach the room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reporting {
+    /// They do.
+    #[default]
+    Sent,
+    /// It keeps silent.
+    Withheld,
 }
 
 impl ClientSetup {
@@ -46,7 +69,18 @@ impl ClientSetup {
             down: LinkProfile::default(),
             script: Arc::new(script),
             factory: None,
+            machine: None,
+            turns_per_second: None,
+            render: None,
+            reporting: Reporting::default(),
         }
+    }
+
+    /// The client plays on another factory's runtime than the room's: a faulty twin of the same identity.
+    #[must_use]
+    pub fn factory(mut self, factory: Arc<dyn RuntimeFactory>) -> ClientSetup {
+        self.factory = Some(factory);
+        self
     }
 
     /// Both links delay by so many whole ticks.

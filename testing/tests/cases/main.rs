@@ -3,7 +3,17 @@
 mod a01;
 mod a03;
 mod clients;
+mod d01;
+mod d02;
+mod d03;
+mod d05;
+mod d06;
+mod k01;
 mod k02;
 mod k03;
+mod k04;
 mod k06;
+mod k07;
+mod k10;
+mod r04;
 mod support;

@@ -9,6 +9,11 @@ use retick_testing::sim::{ClientRecord, ClientSetup, MatchReport, MatchSetup};
 
 pub const RATE: TickRate = TickRate::Hz60;
 
+/// The seat of this number.
+pub fn seat(number: u8) -> Seat {
+    Seat::new(number).expect("valid")
+}
+
 /// A match of TALLY whose clients' runtimes are held to their contract.
 pub fn tally_match() -> MatchSetup {
     MatchSetup::new(Arc::new(tally_factory())).strict()
@@ -21,7 +26,7 @@ pub fn client(input: fn(Seat, Tick) -> i32) -> ClientSetup {
 
 /// `zig` of a seat by its number.
 pub fn zig_of(seat: u8, tick: u64) -> i32 {
-    zig(Seat::new(seat).expect("valid"), Tick::new(tick))
+    zig(self::seat(seat), Tick::new(tick))
 }
 
 /// TALLY after the first `ticks` frames of the authority's log, by plain arithmetic.
@@ -37,7 +42,7 @@ pub fn shown_tally(client: &ClientRecord) -> TallyView {
 
 /// The confirmed input of a seat; `None` for null.
 pub fn input(report: &MatchReport, seat: u8, tick: usize) -> Option<i32> {
-    let packed = report.frames[tick].input(Seat::new(seat).expect("valid"))?;
+    let packed = report.frames[tick].input(self::seat(seat))?;
     (-1000..1000).find(|value| pack_tally(*value) == packed)
 }
 

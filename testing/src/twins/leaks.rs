@@ -1,5 +1,4 @@
-//! Faulty twins (T4): small games, each with one planted nondeterminism that the kit must catch. Their clean twin is
-//! [`Tally`](crate::fixtures::Tally).
+//! State that hides outside the canonical state: process-wide, shared by clones, or not encoded. [`HonestCounter`] is clean.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,6 +120,6 @@ impl Leak for HonestCounter {
 /// # Panics
 /// When the manifest can't be, which would be a mistake in this file.
 pub fn twin_factory<L: Leak>() -> NativeFactory<Leaky<L>> {
-    let factory = NativeFactory::new(|builder| builder.module("twins.rs", include_bytes!("twins.rs")));
+    let factory = NativeFactory::new(|builder| builder.module("leaks.rs", include_bytes!("leaks.rs")));
     factory.unwrap_or_else(|error| panic!("the manifest of {}: {error}", L::SCHEMA))
 }

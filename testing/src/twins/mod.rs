@@ -1,0 +1,33 @@
+//! Faulty twins (T4): small games, each with one planted nondeterminism that the kit must catch, beside a clean twin that it must
+//! pass. Twins of one game have one identity: what is planted is what a manifest can't see.
+
+mod clocked;
+mod duel;
+mod flipped;
+mod floats;
+mod leaks;
+mod padded;
+mod push;
+
+pub use clocked::{WallClocked, wall_clocked_factory};
+pub use duel::{BySeat, Duel, LocalFirst, Shot, ShotOrder, duel_factory};
+pub use flipped::{Flip, FlippedFrame, FlippedMix, FlippedSub, FlippedSum, FlippedTally, flipped_factory};
+pub use floats::{FloatLeft, Floats, NanBits, RawFloats, ZeroSign, floats_factory};
+pub use leaks::{HonestCounter, Leak, Leaky, SharedCell, SkippedField, StaticCounter, twin_factory};
+pub use padded::{LogicalForm, Narrow, Padded, RawForm, Saving, Wide, padded_factory};
+pub use push::{OrderedIds, ProbedIds, Push, PushIds, RandomIds, push_factory};
+
+use retick_core::config::ConfigSchema;
+use retick_core::runtime::{Capabilities, GameDescription};
+use retick_core::tick::TickRate;
+
+/// What every twin says of itself, but for its state and whether it projects.
+fn description(state_schema: &'static str, projection: bool) -> GameDescription {
+    GameDescription {
+        tick_rate: TickRate::Hz60,
+        state_schema,
+        config_schema: ConfigSchema::empty(),
+        seats: 1..=8,
+        capabilities: Capabilities { commands: false, projection },
+    }
+}
