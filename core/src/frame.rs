@@ -118,6 +118,12 @@ impl Frame {
         self.generation
     }
 
+    /// About how many bytes of memory it takes, for whoever keeps many.
+    pub(crate) fn weight(&self) -> usize {
+        let (seats, commands) = (self.seats.len(), self.commands.len());
+        self.bytes.len() + seats * size_of::<SeatRecord>() + commands * size_of::<(CommandSource, Range<usize>)>()
+    }
+
     /// The tick that this frame confirms.
     pub fn tick(&self) -> Tick {
         self.tick

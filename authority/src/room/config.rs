@@ -2,6 +2,7 @@
 
 use bincode::{BorrowDecode, Encode};
 use retick_core::identity::MatchDescriptor;
+use retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS;
 use retick_core::wire::RoomRules;
 
 /// Default of [`RoomRules::hard_tolerance_ticks`] (A1).
@@ -14,6 +15,9 @@ pub const DEFAULT_GRACE_MILLIS: u64 = 15_000;
 pub const DEFAULT_GREETING_MILLIS: u64 = 5_000;
 /// Default of [`RoomConfig::messages_per_second`] (A11).
 pub const DEFAULT_MESSAGES_PER_SECOND: u32 = 120;
+
+/// Most of [`RoomRules::checksum_cadence_ticks`]: what a client's default window of checkpoints holds (A7).
+pub const MAX_CHECKSUM_CADENCE_TICKS: u32 = DEFAULT_CHECKPOINT_WINDOW_TICKS;
 
 /// When tick 0 begins (A15).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Encode, BorrowDecode)]
@@ -96,6 +100,10 @@ impl RoomConfig {
         if self.rules.checksum_cadence_ticks == 0 {
             return Err(RoomConfigError::NoCadence);
         }
+        let (cadence, most) = (self.rules.checksum_cadence_ticks, MAX_CHECKSUM_CADENCE_TICKS);
+        if cadence > most {
+            return Err(RoomConfigError::Cadence { cadence, most });
+        }
         Ok(())
     }
 }
@@ -110,6 +118,14 @@ pub enum RoomConfigError {
         burst: u32,
         /// Messages per second allowed.
         budget: u32,
+    },
+    /// No client's default window of checkpoints would hold a cadence.
+    #[error("a checksum cadence of {cadence} ticks, where at most {most} fit a client's checkpoints")]
+    Cadence {
+        /// Ticks configured.
+        cadence: u32,
+        /// Most ticks allowed.
+        most: u32,
     },
     /// The checksum cadence is zero.
     #[error("the checksum cadence is zero")]

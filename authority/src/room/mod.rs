@@ -36,7 +36,7 @@ pub use commands::{
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
-    DEFAULT_MESSAGES_PER_SECOND, Durability, RoomConfig, RoomConfigError, StartPolicy,
+    DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig, RoomConfigError, StartPolicy,
 };
 pub use connections::MAX_CONNECTIONS;
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};

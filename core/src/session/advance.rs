@@ -224,6 +224,7 @@ impl Session {
     fn apply_confirmed(&mut self, count: usize) {
         for _ in 0..count {
             let Some(frame) = self.queue.pop_front() else { return };
+            self.queued_bytes -= frame.weight();
             self.last.apply(&frame, &self.schema);
             self.timeline.confirm_one();
             let state = self.confirmed();

@@ -31,6 +31,8 @@ pub const DEFAULT_CHECKPOINT_WINDOW_TICKS: u32 = 256;
 pub const DEFAULT_CHECKSUM_CADENCE_TICKS: u32 = 120;
 /// Most frames that may wait to be applied: ten minutes at 120 Hz. More is a fault of whoever feeds the session.
 pub const MAX_QUEUED_FRAMES: usize = 72_000;
+/// Most bytes of memory that those frames may take.
+pub const MAX_QUEUED_FRAME_BYTES: usize = 64 << 20;
 /// Most ticks ahead of the confirmed frontier for which a local input may be submitted.
 pub const MAX_LOCAL_INPUTS_AHEAD: u64 = 1024;
 
@@ -218,8 +220,8 @@ pub enum ConfirmError {
     /// The frame is of another generation or seat count.
     #[error("the frame is of another generation or number of seats")]
     OtherMatch,
-    /// More than [`MAX_QUEUED_FRAMES`] wait.
-    #[error("{MAX_QUEUED_FRAMES} frames wait to be applied")]
+    /// More than [`MAX_QUEUED_FRAMES`], or more than [`MAX_QUEUED_FRAME_BYTES`] of them, wait.
+    #[error("too many frames wait to be applied")]
     QueueFull,
 }
 
@@ -259,6 +261,7 @@ pub struct Session {
     last: LastInputs,
     basis: LastInputs,
     queue: VecDeque<Frame>,
+    queued_bytes: usize,
     spare_frames: Vec<Frame>,
     timeline: Timeline,
     events: VecDeque<SessionEvent>,
@@ -306,6 +309,7 @@ impl Session {
             basis: LastInputs::new(descriptor.seats(), &schema),
             schema,
             queue: VecDeque::new(),
+            queued_bytes: 0,
             spare_frames: Vec::new(),
             timeline,
             events: VecDeque::new(),
@@ -377,9 +381,10 @@ impl Session {
         if frame.tick() != expected {
             return Err(ConfirmError::NotNext { expected, found: frame.tick() });
         }
-        if self.queue.len() >= MAX_QUEUED_FRAMES {
+        if self.queue.len() >= MAX_QUEUED_FRAMES || self.queued_bytes + frame.weight() > MAX_QUEUED_FRAME_BYTES {
             return Err(ConfirmError::QueueFull);
         }
+        self.queued_bytes += frame.weight();
         let mut queued = self.spare_frames.pop().unwrap_or_else(|| Frame::new(frame.generation(), expected));
         queued.copy_from(frame);
         self.queue.push_back(queued);
@@ -511,6 +516,7 @@ impl Session {
         self.last = last;
         self.local = LocalInputs::new(self.local_seats, tick);
         self.queue.clear();
+        self.queued_bytes = 0;
         self.events.clear();
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;
