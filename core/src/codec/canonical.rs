@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use de::{DecodeError, DecodeReason};
 pub use ser::{EncodeError, EncodeReason};
+pub(in crate::codec) use ser::{Failure as EncodeFailure, Segment};
 
 /// Most levels that values nest: a sequence, map, tuple, struct, newtype, `Some` or variant with content is one (K13). It
 /// keeps recursive types from exhausting the stack, in both directions.
@@ -83,7 +84,7 @@ pub fn decode_canonical<'de, T: Serialize + Deserialize<'de>>(bytes: &'de [u8]) 
     }
 }
 
-fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
+pub(in crate::codec) fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
     let common = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     (common < left.len().max(right.len())).then_some(common)
 }
@@ -92,7 +93,8 @@ fn first_difference(left: &[u8], right: &[u8]) -> Option<usize> {
 ///
 /// serde shows a set as a plain sequence, so no serializer can see that its order means nothing. This writes the elements in
 /// ascending order of their canonical bytes, to whichever serializer, and refuses any other order when reading. A `BTreeSet`
-/// is in order already and doesn't need it.
+/// is in order already and doesn't need it in the binary form; in the [text](super::text) form, the mark is what makes a
+/// set of either kind a set, and not a list. To serde, a marked set is a newtype around a sequence.
 pub mod canonical_set {
     use alloc::vec::Vec;
     use core::fmt;
@@ -102,6 +104,9 @@ pub mod canonical_set {
     use serde::ser::{Error as _, Serialize, Serializer};
 
     use super::{encode, encode_into};
+
+    /// The name of the newtype, by which the text form knows a set.
+    pub(in crate::codec) const NEWTYPE: &str = "retick canonical set";
 
     /// Writes the elements of `set` in the order of their canonical bytes.
     ///
@@ -124,7 +129,16 @@ pub mod canonical_set {
         if elements.windows(2).any(|pair| bytes[pair[0].0..pair[0].1] == bytes[pair[1].0..pair[1].1]) {
             return Err(S::Error::custom("two elements of a set have the same canonical form"));
         }
-        serializer.collect_seq(elements.iter().map(|(_, _, element)| element))
+        serializer.serialize_newtype_struct(NEWTYPE, &Sorted(elements))
+    }
+
+    /// Elements in order, after where their bytes begin and end.
+    struct Sorted<T>(Vec<(usize, usize, T)>);
+
+    impl<T: Serialize> Serialize for Sorted<T> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.iter().map(|(_, _, element)| element))
+        }
     }
 
     /// Reads a set whose elements stand in the order of their canonical bytes.
@@ -138,7 +152,7 @@ pub mod canonical_set {
         C: IntoIterator + FromIterator<<C as IntoIterator>::Item>,
         C::Item: Serialize + Deserialize<'de>,
     {
-        deserializer.deserialize_seq(Ascending(PhantomData))
+        deserializer.deserialize_newtype_struct(NEWTYPE, Ascending(PhantomData))
     }
 
     struct Ascending<C>(PhantomData<C>);
@@ -152,6 +166,10 @@ pub mod canonical_set {
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a set in canonical order")
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<C, D::Error> {
+            deserializer.deserialize_seq(self)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<C, A::Error> {

@@ -1,10 +1,11 @@
 //! The only place that knows how values become bytes (K13).
 //!
-//! [`canonical`] is the form of states and configs: bincode 2 with fixed-width little-endian integers. [`wire`] is the form
-//! of what travels or is stored in frames: bincode 2 with variable-length integers. Both refuse every byte string that they
-//! would not have written themselves, and neither reserves memory on the word of a count.
+//! [`canonical`] is the form of states and configs: bincode 2 with fixed-width little-endian integers; [`text`] says the same
+//! values as JSON. [`wire`] is the form of what travels or is stored in frames: bincode 2 with variable-length integers. All
+//! refuse what they would not have written themselves, and none reserves memory on the word of a count.
 
 pub mod canonical;
+pub mod text;
 pub mod wire;
 
 /// Decoding for a newtype whose constructor may refuse: a value out of range is a decode error, never a wrong type.

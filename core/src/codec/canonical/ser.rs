@@ -49,6 +49,10 @@ pub enum EncodeReason {
     /// A field is left out now and then (`skip_serializing_if`). Nothing in the form would tell a reader that it is missing.
     #[error("a field that is left out on a condition")]
     OmittedField,
+    /// A map key, a field or a variant with content has the name `$rdm`, by which the text form knows its own tags. The
+    /// binary form has no such names.
+    #[error("the name $rdm, which marks the tags of the text form")]
+    ReservedKey,
     /// The value's own `Serialize` refused it, with these words.
     #[error("{0}")]
     Custom(String),
@@ -60,7 +64,7 @@ fn shown(path: &str) -> &str {
 
 /// One step of a path.
 #[derive(Debug)]
-enum Segment {
+pub(in crate::codec) enum Segment {
     Name(&'static str),
     Position(usize),
     Index(usize),
@@ -70,7 +74,7 @@ enum Segment {
 
 /// The error that serde hands outwards. Boxed, because the results of every scalar carry room for it.
 #[derive(Debug)]
-pub(super) struct Failure(Box<Refusal>);
+pub(in crate::codec) struct Failure(Box<Refusal>);
 
 #[derive(Debug)]
 struct Refusal {
@@ -81,14 +85,22 @@ struct Refusal {
 
 impl Failure {
     #[cold]
-    fn new(reason: EncodeReason) -> Failure {
+    pub(in crate::codec) fn new(reason: EncodeReason) -> Failure {
         Failure(Box::new(Refusal { reason, segments: Vec::new() }))
     }
 
     #[cold]
-    fn inside(mut self, segment: Segment) -> Failure {
+    pub(in crate::codec) fn inside(mut self, segment: Segment) -> Failure {
         self.0.segments.push(segment);
         self
+    }
+
+    /// The failure of a variant's content, or of a value that is no variant.
+    pub(in crate::codec) fn in_variant(self, variant: Option<&'static str>) -> Failure {
+        match variant {
+            Some(name) => self.inside(Segment::Name(name)),
+            None => self,
+        }
     }
 }
 
@@ -184,7 +196,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn fields(self, variant: Option<&'static str>) -> Result<Fields<'a>, Failure> {
-        let encoder = self.nested().map_err(|failure| in_variant(failure, variant))?;
+        let encoder = self.nested().map_err(|failure| failure.in_variant(variant))?;
         Ok(Fields { encoder, variant, next: 0 })
     }
 
@@ -196,13 +208,6 @@ impl<'a> Encoder<'a> {
 
 fn length(count: usize) -> [u8; LENGTH_BYTES] {
     (count as u64).to_le_bytes()
-}
-
-fn in_variant(failure: Failure, variant: Option<&'static str>) -> Failure {
-    match variant {
-        Some(name) => failure.inside(Segment::Name(name)),
-        None => failure,
-    }
 }
 
 macro_rules! scalars {
@@ -309,7 +314,7 @@ impl<'a> ser::Serializer for Encoder<'a> {
         value: &T,
     ) -> Result<(), Failure> {
         let nested = self.variant(number).nested();
-        nested.and_then(|encoder| value.serialize(encoder)).map_err(|failure| in_variant(failure, Some(variant)))
+        nested.and_then(|encoder| value.serialize(encoder)).map_err(|failure| failure.in_variant(Some(variant)))
     }
 
     fn serialize_seq(self, _claimed: Option<usize>) -> Result<Sequence<'a>, Failure> {
@@ -397,12 +402,11 @@ impl Fields<'_> {
     fn put<T: Serialize + ?Sized>(&mut self, segment: Segment, value: &T) -> Result<(), Failure> {
         self.next += 1;
         let written = value.serialize(self.encoder.reborrow());
-        written.map_err(|failure| in_variant(failure.inside(segment), self.variant))
+        written.map_err(|failure| failure.inside(segment).in_variant(self.variant))
     }
 
     fn refuse_omission(&self, name: &'static str) -> Result<(), Failure> {
-        let failure = Failure::new(EncodeReason::OmittedField).inside(Segment::Name(name));
-        Err(in_variant(failure, self.variant))
+        Err(Failure::new(EncodeReason::OmittedField).inside(Segment::Name(name)).in_variant(self.variant))
     }
 }
 
