@@ -14,20 +14,18 @@ pub const DIGEST_BYTES: usize = 32;
 #[error("a digest is 64 hexadecimal digits")]
 pub struct ParseDigestError;
 
-fn parse_hex(text: &str) -> Result<[u8; DIGEST_BYTES], ParseDigestError> {
+/// The bytes that exactly twice as many hexadecimal digits stand for.
+pub(crate) fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let text = text.as_bytes();
-    if text.len() != 2 * DIGEST_BYTES {
-        return Err(ParseDigestError);
+    if text.len() != 2 * N {
+        return None;
     }
     let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let mut bytes = [0; DIGEST_BYTES];
+    let mut bytes = [0; N];
     for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        let (Some(high), Some(low)) = (nibble(pair[0]), nibble(pair[1])) else {
-            return Err(ParseDigestError);
-        };
-        *byte = high << 4 | low;
+        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
     }
-    Ok(bytes)
+    Some(bytes)
 }
 
 macro_rules! digest {
@@ -66,7 +64,7 @@ macro_rules! digest {
             type Err = ParseDigestError;
 
             fn from_str(text: &str) -> Result<Self, ParseDigestError> {
-                parse_hex(text).map($name)
+                parse_hex(text).map($name).ok_or(ParseDigestError)
             }
         }
     };

@@ -347,8 +347,14 @@ impl ManifestBuilder {
 
     /// Adds a source file or module by its bytes. With `include_bytes!` a missing file fails the build.
     #[must_use]
-    pub fn module(mut self, path: &str, bytes: &[u8]) -> Self {
-        self.modules.push((String::from(path), Digest::of(bytes)));
+    pub fn module(self, path: &str, bytes: &[u8]) -> Self {
+        self.module_digest(path, Digest::of(bytes))
+    }
+
+    /// Adds a source file or module by the digest of its bytes, [`Digest::of`], as a generator wrote it down.
+    #[must_use]
+    pub fn module_digest(mut self, path: &str, digest: Digest) -> Self {
+        self.modules.push((String::from(path), digest));
         self
     }
 

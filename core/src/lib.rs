@@ -115,6 +115,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod asset;
 pub mod client;
 pub mod codec;
 pub mod config;
@@ -127,6 +128,8 @@ pub mod rng;
 pub mod runtime;
 pub mod seat;
 pub mod session;
+#[cfg(feature = "signing")]
+pub mod signing;
 pub mod snapshot;
 pub mod tick;
 pub mod wire;

@@ -1,13 +1,63 @@
 //! Player inputs: their schema, their bits, and what a prediction or a substitute does with them (S2).
 
 mod bits;
+#[cfg(all(doctest, feature = "derive"))]
+mod derive_refusals;
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod derived;
 mod schema;
+mod value;
 
 pub use bits::{Packer, Unpacker};
+/// The macros of the same names as the traits that they implement (S2).
+///
+/// ```
+/// use retick_core::input::{FieldPolicy, GameInput, InputChoice};
+///
+/// #[derive(Clone, Copy, PartialEq, Debug, InputChoice)]
+/// enum Weapon {
+///     Bow,
+///     Sling,
+/// }
+///
+/// #[derive(Clone, PartialEq, Debug, GameInput)]
+/// #[input(id = "hunt-input/v1")]
+/// struct Hunt {
+///     #[input(range = -100..=100)]
+///     walk: i8,
+///     #[input(axis(range = -512..=511, fraction_bits = 8))]
+///     aim: i16,
+///     #[input(policy = "once")]
+///     shoot: bool,
+///     #[input(flags = 9, policy = "neutral")]
+///     buttons: u16,
+///     weapon: Weapon,
+/// }
+///
+/// let schema = Hunt::schema();
+/// let input = Hunt { walk: -7, aim: 256, shoot: true, buttons: 0x101, weapon: Weapon::Sling };
+/// let packed = schema.pack(&input)?;
+/// assert_eq!(packed.len(), 4); // 8 + 10 + 1 + 9 + 1 bits
+/// assert_eq!(schema.unpack::<Hunt>(&packed)?, input);
+///
+/// // A substitute for an absent player walks and aims on, but neither shoots nor presses a button.
+/// let mut seen = Vec::new();
+/// schema.apply(Some(&packed), true, &mut seen);
+/// assert_eq!(schema.unpack::<Hunt>(&seen)?, Hunt { shoot: false, buttons: 0, ..input.clone() });
+///
+/// // Nothing is clamped: a value out of range is refused.
+/// assert!(schema.pack(&Hunt { walk: 101, ..input }).is_err());
+/// # Ok::<(), retick_core::input::InputError>(())
+/// ```
+#[cfg(feature = "derive")]
+#[cfg_attr(docsrs, doc(cfg(feature = "derive")))]
+pub use retick_macros::{GameInput, InputChoice};
 pub use schema::{
     FieldKind, FieldPolicy, InputError, InputField, InputSchema, InputSchemaBuilder, InputSchemaError, MAX_INPUT_BYTES,
     MAX_INPUT_FIELDS,
 };
+pub use value::{InputChoice, InputFlags, InputInteger, InputValue};
 
 /// A game's input type. Its fields stand in one schema, and are packed and unpacked in the schema's order.
 ///

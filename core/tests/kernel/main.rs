@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a panic in a test is a red test")]
 
 mod counter;
+#[cfg(feature = "derive")]
+mod derive;
 mod native;
 mod replay;
 mod snapshot;

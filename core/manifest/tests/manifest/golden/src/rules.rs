@@ -1,0 +1,3 @@
+pub fn rules() -> u32 {
+    3
+}
