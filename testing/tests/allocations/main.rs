@@ -1,0 +1,156 @@
+//! Invariant 7: in steady state, session and client allocate nothing per tick, counted by the allocator itself.
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
+
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret};
+use retick_core::client::{Client, ClientConfig, Output};
+use retick_core::config::{ConfigSchema, SessionConfig};
+use retick_core::frame::{Frame, SeatFrame};
+use retick_core::identity::MatchDescriptor;
+use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
+use retick_core::rng::SessionSeed;
+use retick_core::runtime::{
+    Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation, StepContext,
+};
+use retick_core::seat::{Generation, Presence, Seat, SeatCount};
+use retick_core::session::{Budget, Session, SessionPolicy};
+use retick_core::tick::{Tick, TickRate};
+use serde::{Deserialize, Serialize};
+
+/// A state without a heap, so that every allocation counted is one of the kernel's.
+#[derive(Clone, Serialize, Deserialize)]
+struct Sums([u64; 2]);
+
+#[derive(Clone)]
+struct Byte(i64);
+
+impl GameInput for Byte {
+    fn schema() -> InputSchema {
+        InputSchema::builder("byte/v1").integer("value", 0..=255).build().unwrap()
+    }
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.integer(self.0);
+    }
+    fn unpack(unpacker: &mut Unpacker<'_>) -> Self {
+        Byte(unpacker.integer())
+    }
+}
+
+impl Simulation for Sums {
+    type Input = Byte;
+    type Command = NoCommand;
+
+    fn describe() -> GameDescription {
+        GameDescription {
+            tick_rate: TickRate::Hz60,
+            state_schema: "sums/v1",
+            config_schema: ConfigSchema::empty(),
+            seats: 2..=2,
+            capabilities: Capabilities { commands: false, projection: true },
+        }
+    }
+    fn init(_: &InitContext<'_>) -> Result<Self, u32> {
+        Ok(Sums([0; 2]))
+    }
+    fn step(&mut self, context: &StepContext<'_, Self>) {
+        for (seat, sum) in context.seats().zip(&mut self.0) {
+            *sum = sum.wrapping_mul(31).wrapping_add(context.input(seat).0.unsigned_abs());
+        }
+    }
+    fn project(&self, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|sum| out.extend_from_slice(&sum.to_le_bytes()));
+    }
+}
+
+fn factory() -> Arc<NativeFactory<Sums>> {
+    Arc::new(NativeFactory::new(|sources| sources.module("main.rs", include_bytes!("main.rs"))).unwrap())
+}
+
+fn descriptor(factory: &NativeFactory<Sums>) -> MatchDescriptor {
+    let seats = SeatCount::new(2).unwrap();
+    MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats)
+}
+
+fn value(seat: usize, tick: u64) -> u8 {
+    (tick * 7 + seat as u64 * 3).to_le_bytes()[0]
+}
+
+/// Every tick rolls back seven ticks, takes and releases checkpoints, projects, and now and then gives a checksum.
+#[test]
+fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
+    let factory = factory();
+    let descriptor = descriptor(&factory);
+    let runtime = factory.create(&descriptor).unwrap();
+    let local = Seat::new(0).unwrap();
+    let policy = SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() };
+    let mut session = Session::new(runtime, &descriptor, policy, [local].into_iter().collect()).unwrap();
+    let mut frame = Frame::new(Generation(0), Tick::ZERO);
+    let (mut rollbacks, mut turn) = (0, |session: &mut Session, tick: u64| {
+        session.submit(local, Tick::new(tick), &[value(0, tick)]).unwrap();
+        if let Some(late) = tick.checked_sub(7) {
+            frame.reset(Generation(0), Tick::new(late));
+            for seat in 0..2 {
+                let packed = [value(seat, late)];
+                let presence = Presence::Human;
+                frame.push_seat(SeatFrame { input: Some(&packed), presence, ..SeatFrame::default() });
+            }
+            session.confirm(&frame).unwrap();
+        }
+        let budget = Budget { confirmed_frames: usize::MAX, target: Tick::new(tick + 1) };
+        let progress = session.advance(budget).unwrap();
+        while session.poll_event().is_some() {}
+        u64::from(progress.resimulated > 0)
+    });
+    (0..600).for_each(|tick| {
+        turn(&mut session, tick);
+    });
+    let counted = measure(|| rollbacks += (600..1600).map(|tick| turn(&mut session, tick)).sum::<u64>());
+    assert!(rollbacks > 900, "{rollbacks} rollbacks");
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
+/// Two clients and a room without latency: messages are taken, decoded, confirmed, answered.
+#[test]
+fn i7_clients_allocate_nothing_per_turn() {
+    let factory = factory();
+    let mut room = Room::new(RoomConfig::new(descriptor(&factory)), RoomSecret([1; 32])).unwrap();
+    let mut clients = [0, 1].map(|_| Client::new(ClientConfig::default(), Box::new(factory.clone())));
+    let mut allocations = 0;
+    for tick in 0..3000u64 {
+        let now = TickRate::Hz60.moment_of(Tick::new(tick));
+        for (client, number) in clients.iter_mut().zip(0..) {
+            if tick == 0 {
+                room.handle_connected(ConnectionId(number), now);
+                client.handle_connected(now);
+            }
+            let counted = measure(|| {
+                client.handle_turn(now);
+                while let Some(tick) = client.wanted_input() {
+                    client.submit_input(&[value(usize::from(number == 1), tick.index())]).unwrap();
+                }
+                client.step().unwrap();
+            });
+            allocations += if tick > 1000 { counted.count_total } else { 0 };
+            while let Some(output) = client.poll_output() {
+                if let Output::Transmit(bytes) = output {
+                    room.handle_message(ConnectionId(number), bytes, now);
+                }
+            }
+        }
+        room.handle_timeout(now);
+        while let Some(output) = room.poll_output() {
+            let RoomOutput::Transmit { to, bytes } = output else { continue };
+            for (client, number) in clients.iter_mut().zip(0..) {
+                if to.contains(&ConnectionId(number)) {
+                    let counted = measure(|| client.handle_message(bytes, now).unwrap());
+                    allocations += if tick > 1000 { counted.count_total } else { 0 };
+                }
+            }
+        }
+    }
+    let confirmed = clients[0].session().unwrap().confirmed();
+    assert!(confirmed > Tick::new(2900) && clients[1].stats().rollbacks > 100, "the match was played: {confirmed}");
+    assert_eq!(allocations, 0);
+}
