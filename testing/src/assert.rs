@@ -26,6 +26,18 @@ pub struct ByteDifference {
     pub second: Option<u8>,
 }
 
+impl std::fmt::Display for ByteDifference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let told = |byte: Option<u8>| byte.map_or("nothing".into(), |byte| byte.to_string());
+        write!(f, "byte {}: {} against {}", self.offset, told(self.first), told(self.second))
+    }
+}
+
+/// Where two states differ, in words.
+fn place(difference: &Option<ByteDifference>) -> String {
+    difference.map_or("in no byte that can be compared".into(), |difference| difference.to_string())
+}
+
 impl ByteDifference {
     /// The first difference of two states, or `None` when they are equal.
     fn between(first: &[u8], second: &[u8]) -> Option<ByteDifference> {
@@ -48,7 +60,7 @@ pub enum GameFault {
     #[error("{0}")]
     Checkpoint(#[from] CheckpointError),
     /// Two instances with the same inputs have different states.
-    #[error("two instances differ at S({tick}), first at {difference:?}")]
+    #[error("two instances differ at S({tick}), first at {}", place(difference))]
     NotDeterministic {
         /// The first state that differs.
         tick: Tick,
@@ -56,7 +68,7 @@ pub enum GameFault {
         difference: Option<ByteDifference>,
     },
     /// Restoring a checkpoint gave another state than the one that was kept.
-    #[error("restoring S({tick}) gives another state")]
+    #[error("restoring S({tick}) gives another state, first at {}", place(difference))]
     RestoresOther {
         /// The state.
         tick: Tick,
@@ -65,7 +77,7 @@ pub enum GameFault {
         difference: Option<ByteDifference>,
     },
     /// Resimulating after a rollback gave another state than playing on without one.
-    #[error("S({tick}) is another state after a rollback to {restored}, first at {difference:?}")]
+    #[error("S({tick}) is another state after a rollback to {restored}, first at {}", place(difference))]
     NotRollbackSafe {
         /// The checkpoint that was restored.
         restored: Tick,
@@ -83,7 +95,7 @@ pub enum GameFault {
         error: HydrateError,
     },
     /// A hydrated instance goes on to other states than its donor.
-    #[error("S({tick}) is another state after hydration with S({hydrated}), first at {difference:?}")]
+    #[error("S({tick}) is another state after hydration with S({hydrated}), first at {}", place(difference))]
     NotHydrationSafe {
         /// The state that was hydrated.
         hydrated: Tick,

@@ -61,9 +61,10 @@ pub fn config_from(schema: &ConfigSchema, settings: &[String]) -> Result<Session
         !schema.fields().iter().any(|field| Some(field.name()) == name)
     });
     match unknown {
-        Some(setting) => {
-            Err(Failure::Setting { argument: setting.clone(), reason: "no field of the game's has this name" })
-        }
+        Some(setting) => Err(Failure::Setting {
+            argument: setting.clone(),
+            reason: "expected NAME=VALUE, and NAME one of the game's config fields",
+        }),
         None => Ok(schema.encode(&values)?),
     }
 }

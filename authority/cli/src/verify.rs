@@ -57,7 +57,7 @@ pub fn tell(verdict: &Verdict) -> String {
             )
         }
         Verdict::Incomplete { ticks, checksums, end } => {
-            format!("incomplete: {ticks} usable ticks, {checksums} checksums, all right; the file ends: {end:?}")
+            format!("incomplete: {ticks} usable ticks, {checksums} checksums, all right, but the file is {end}")
         }
         Verdict::Unverifiable { ticks } => format!("unverifiable: {ticks} ticks, but no checksum to compare"),
         Verdict::Refused(reason) => format!("refused: {reason}"),

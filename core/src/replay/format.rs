@@ -208,6 +208,16 @@ pub enum ReplayEnd {
     },
 }
 
+impl core::fmt::Display for ReplayEnd {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ReplayEnd::Complete => f.write_str("complete"),
+            ReplayEnd::CutOff => f.write_str("cut off"),
+            ReplayEnd::Damaged { offset } => write!(f, "damaged at byte {offset}"),
+        }
+    }
+}
+
 /// Why bytes are not a replay.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayError {

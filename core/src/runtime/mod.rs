@@ -231,7 +231,7 @@ pub enum StepFault {
     /// A division by zero, an overflow, or a conversion that has no result.
     #[error("an arithmetic fault")]
     Arithmetic,
-    /// The game gave up: `unreachable`, a panic, an abort.
+    /// The game gave up: `unreachable`, a panic, an abort. Of WASM games alone: a panic of a native game unwinds through its caller.
     #[error("the game aborted")]
     Aborted,
     /// An indirect call of a wrong type or through an empty entry.

@@ -71,11 +71,15 @@ pub fn check_convergence(
 ///
 /// # Panics
 /// With the fault.
+#[track_caller]
 pub fn assert_deterministic(
     factory: &dyn RuntimeFactory,
     descriptor: &MatchDescriptor,
     script: impl Fn(Seat, Tick) -> Vec<u8>,
     ticks: u64,
 ) -> DeterminismProof {
-    check_deterministic(factory, descriptor, script, ticks).unwrap_or_else(|fault| panic!("{fault}"))
+    match check_deterministic(factory, descriptor, script, ticks) {
+        Ok(proof) => proof,
+        Err(fault) => panic!("{fault}"),
+    }
 }

@@ -72,6 +72,7 @@ fn compare(donor: &mut Lane<'_>, follower: &mut Lane<'_>, hydrated: Tick) -> Res
 ///
 /// # Panics
 /// With the fault.
+#[track_caller]
 pub fn assert_hydration(
     factory: &dyn RuntimeFactory,
     descriptor: &MatchDescriptor,
@@ -79,5 +80,8 @@ pub fn assert_hydration(
     ticks: u64,
     every_ticks: u64,
 ) -> HydrationProof {
-    check_hydration(factory, descriptor, script, ticks, every_ticks).unwrap_or_else(|fault| panic!("{fault}"))
+    match check_hydration(factory, descriptor, script, ticks, every_ticks) {
+        Ok(proof) => proof,
+        Err(fault) => panic!("{fault}"),
+    }
 }

@@ -162,6 +162,7 @@ pub fn check_synctest(
 ///
 /// # Panics
 /// With the fault.
+#[track_caller]
 pub fn synctest(
     factory: &dyn RuntimeFactory,
     descriptor: &MatchDescriptor,
@@ -169,5 +170,8 @@ pub fn synctest(
     ticks: u64,
     depth: u64,
 ) -> SynctestProof {
-    check_synctest(factory, descriptor, script, ticks, depth).unwrap_or_else(|fault| panic!("{fault}"))
+    match check_synctest(factory, descriptor, script, ticks, depth) {
+        Ok(proof) => proof,
+        Err(fault) => panic!("{fault}"),
+    }
 }

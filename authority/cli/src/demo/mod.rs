@@ -103,6 +103,10 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         None => u64::from(getrandom::u32().map_err(|error| Failure::Run(format!("no seed: {error}")))?),
     };
     let plan = Plan::new(arguments, seed)?;
+    if let Some(path) = &arguments.record {
+        // A place that can't be written is better known before the match than after it.
+        std::fs::write(path, []).map_err(|error| Failure::Write { path: path.clone(), error })?;
+    }
     println!("{}", games::describe(plan.factory.as_ref()));
     println!(
         "{} seats, {} s at {}, seed {seed}, round trips {} to {} ms, stalls of {STALL_MILLIS} ms, one player cut off for {CUT_MILLIS} ms",

@@ -19,7 +19,7 @@ fn only_an_untouched_replay_is_verified() {
     let middle = bytes.len() / 2;
     changed[middle] ^= 1;
     fs::write(&damaged, changed).unwrap();
-    for (file, word) in [(cut, "CutOff"), (damaged, "Damaged")] {
+    for (file, word) in [(cut, "cut off"), (damaged, "damaged at byte")] {
         let path = file.to_str().unwrap();
         let output = retick(&["verify", path]);
         assert!(stdout(&output).starts_with("incomplete: ") && stdout(&output).contains(word), "{}", stdout(&output));
