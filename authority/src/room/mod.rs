@@ -94,8 +94,7 @@ use secrets::Keys;
 ///
 /// # Memory
 ///
-/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame,
-/// and that a message of inputs is decoded into a list.
+/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame.
 #[doc(alias = "lobby")]
 #[doc(alias = "server")]
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use retick_core::wire::MAX_ROOM_MESSAGE_BYTES;
 
+use crate::room::MAX_QUEUED_COMMAND_BYTES;
+
 /// Default of [`ServiceConfig::address`].
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7777);
 /// Default of [`ServiceConfig::max_rooms`].
@@ -27,6 +29,7 @@ pub const DEFAULT_STOP_MILLIS: u64 = 5_000;
 pub const DEFAULT_UNUSED_ROOM_MILLIS: u64 = 300_000;
 
 const _: () = assert!(DEFAULT_OUTBOUND_BYTES > MAX_ROOM_MESSAGE_BYTES, "the largest message fits an empty queue");
+const _: () = assert!(DEFAULT_OUTBOUND_BYTES >= 4 * MAX_QUEUED_COMMAND_BYTES, "a burst of commands fits a queue");
 const _: () = assert!(DEFAULT_STOP_MILLIS > 2 * DEFAULT_LINGER_MILLIS, "goodbyes fit into a stop");
 
 /// What a service is made with. All limits are its own; those of a room are in [`RoomConfig`](crate::room::RoomConfig).
