@@ -1,7 +1,6 @@
 //! The confirmed frame of one tick, its encoding, and the hash chain over all frames (A2, A12).
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use bincode::{BorrowDecode, Encode};
 
@@ -9,6 +8,7 @@ use crate::codec::wire::{self, Cursor, WireError};
 use crate::digest::Digest;
 use crate::identity::MatchDescriptor;
 use crate::input::MAX_INPUT_BYTES;
+use crate::record::{CommandRecord, SeatFlags, SeatRecord, position};
 use crate::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount, SeatSet};
 use crate::tick::Tick;
 
@@ -48,16 +48,8 @@ pub struct Frame {
     generation: Generation,
     tick: Tick,
     seats: Vec<SeatRecord>,
-    commands: Vec<(CommandSource, Range<usize>)>,
+    commands: Vec<CommandRecord>,
     bytes: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct SeatRecord {
-    input: Option<Range<usize>>,
-    substituted: bool,
-    presence: Presence,
-    epoch: ControlEpoch,
 }
 
 /// Why bytes are not a frame.
@@ -102,15 +94,18 @@ impl Frame {
 
     /// Adds the next seat. Seats come before commands.
     pub fn push_seat(&mut self, seat: SeatFrame<'_>) {
-        let input = seat.input.map(|input| append(&mut self.bytes, input));
-        let SeatFrame { substituted, presence, epoch, .. } = seat;
-        self.seats.push(SeatRecord { input, substituted, presence, epoch });
+        let start = position(&self.bytes, 0);
+        self.bytes.extend_from_slice(seat.input.unwrap_or_default());
+        let flags = SeatFlags::SUBSTITUTED.when(seat.substituted).with(SeatFlags::NULL.when(seat.input.is_none()));
+        let (end, epoch, presence) = (position(&self.bytes, 0), seat.epoch, seat.presence);
+        self.seats.push(SeatRecord { start, end, epoch, presence, flags });
     }
 
     /// Adds a command behind the ones that are there.
     pub fn push_command(&mut self, source: CommandSource, payload: &[u8]) {
-        let payload = append(&mut self.bytes, payload);
-        self.commands.push((source, payload));
+        let start = position(&self.bytes, 0);
+        self.bytes.extend_from_slice(payload);
+        self.commands.push(CommandRecord { start, end: position(&self.bytes, 0), source });
     }
 
     /// The generation whose ticks these are.
@@ -121,7 +116,7 @@ impl Frame {
     /// About how many bytes of memory it takes, for whoever keeps many.
     pub(crate) fn weight(&self) -> usize {
         let (seats, commands) = (self.seats.len(), self.commands.len());
-        self.bytes.len() + seats * size_of::<SeatRecord>() + commands * size_of::<(CommandSource, Range<usize>)>()
+        self.bytes.len() + seats * size_of::<SeatRecord>() + commands * size_of::<CommandRecord>()
     }
 
     /// The tick that this frame confirms.
@@ -145,9 +140,12 @@ impl Frame {
     }
 
     fn view(&self, record: &SeatRecord) -> SeatFrame<'_> {
-        let SeatRecord { substituted, presence, epoch, .. } = *record;
-        let input = record.input.clone().map(|range| &self.bytes[range]);
-        SeatFrame { input, substituted, presence, epoch }
+        SeatFrame {
+            input: (!record.flags.has(SeatFlags::NULL)).then(|| record.input(&self.bytes)),
+            substituted: record.flags.has(SeatFlags::SUBSTITUTED),
+            presence: record.presence,
+            epoch: record.epoch,
+        }
     }
 
     /// The confirmed input of `seat`; `None` is null.
@@ -160,14 +158,19 @@ impl Frame {
         (0..)
             .map_while(Seat::new)
             .zip(&self.seats)
-            .filter(|(_, record)| record.substituted)
+            .filter(|(_, record)| record.flags.has(SeatFlags::SUBSTITUTED))
             .map(|(seat, _)| seat)
             .collect()
     }
 
     /// The ordered commands.
     pub fn commands(&self) -> impl ExactSizeIterator<Item = (CommandSource, &[u8])> {
-        self.commands.iter().map(|(source, range)| (*source, &self.bytes[range.clone()]))
+        self.commands.iter().map(|record| record.view(&self.bytes))
+    }
+
+    /// The flat buffers: what a step copies.
+    pub(crate) fn records(&self) -> (&[SeatRecord], &[CommandRecord], &[u8]) {
+        (&self.seats, &self.commands, &self.bytes)
     }
 
     /// Appends the self-contained form: what the hash chain, logs and replays hold.
@@ -255,7 +258,7 @@ impl Frame {
         }
         let drivers_follow: bool = cursor.take()?;
         for (seat, record) in seats.seats().zip(&mut self.seats) {
-            record.substituted = substituted.contains(seat);
+            record.flags = record.flags.with(SeatFlags::SUBSTITUTED.when(substituted.contains(seat)));
             (record.presence, record.epoch) = if drivers_follow {
                 cursor.take()?
             } else {
@@ -291,12 +294,6 @@ pub struct FrameKey {
     pub tick: Tick,
     /// Seats of the match.
     pub seats: SeatCount,
-}
-
-fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
-    let start = bytes.len();
-    bytes.extend_from_slice(more);
-    start..bytes.len()
 }
 
 fn drivers(frame: &Frame) -> impl Iterator<Item = (Presence, ControlEpoch)> {

@@ -123,6 +123,7 @@ pub mod digest;
 pub mod frame;
 pub mod identity;
 pub mod input;
+mod record;
 pub mod replay;
 pub mod rng;
 pub mod runtime;

@@ -17,6 +17,12 @@ const _: () = assert!(MAX_SEATS as u32 <= u128::BITS, "SeatSet holds one bit a s
 pub struct Seat(u8);
 
 impl Seat {
+    /// The first `count` seats, as many as there can be.
+    #[inline]
+    pub(crate) fn first(count: usize) -> impl ExactSizeIterator<Item = Seat> {
+        (0..u8::try_from(count).map_or(MAX_SEATS, |count| count.min(MAX_SEATS))).map(Seat)
+    }
+
     /// The seat with this index, or `None` from [`MAX_SEATS`] on.
     pub const fn new(index: u8) -> Option<Seat> {
         if index < MAX_SEATS { Some(Seat(index)) } else { None }

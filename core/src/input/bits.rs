@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::schema::{FieldKind, InputError, InputField, InputSchema};
+use super::schema::{FieldKind, FieldLayout, FieldShape, InputError, InputField, InputSchema};
 
 /// Writes the fields of one input, in the schema's order. Keeps the first mistake and reports it at the end.
 #[derive(Debug)]
@@ -76,89 +76,122 @@ impl<'a> Packer<'a> {
 /// was asked for, it gives the kind's zero: a mistake of the game's that is the same on every machine.
 #[derive(Debug)]
 pub struct Unpacker<'a> {
-    fields: core::slice::Iter<'a, InputField>,
+    layout: core::slice::Iter<'a, FieldLayout>,
     bits: BitReader<'a>,
 }
 
 impl<'a> Unpacker<'a> {
+    #[inline]
     pub(super) fn new(schema: &'a InputSchema, packed: &'a [u8]) -> Self {
-        Unpacker { fields: schema.fields().iter(), bits: BitReader::new(packed) }
+        Unpacker { layout: schema.layout().iter(), bits: BitReader::new(packed) }
     }
 
     /// Reads an integer or fixed-point field.
+    #[inline]
     pub fn integer(&mut self) -> i64 {
         match self.next() {
-            Some((FieldKind::Integer { min, .. } | FieldKind::Axis { min, .. }, raw)) => min.wrapping_add_unsigned(raw),
+            Some((field, raw)) if field.shape == FieldShape::Number => field.min.wrapping_add_unsigned(raw),
             _ => 0,
         }
     }
 
     /// Reads a boolean field.
+    #[inline]
     pub fn boolean(&mut self) -> bool {
-        matches!(self.next(), Some((FieldKind::Boolean, 1)))
+        matches!(self.next(), Some((field, 1)) if field.shape == FieldShape::Boolean)
     }
 
     /// Reads an enum field: the index of the choice.
+    #[inline]
     pub fn choice(&mut self) -> u32 {
         match self.next() {
-            Some((FieldKind::Choice { .. }, raw)) => u32::try_from(raw).unwrap_or(0),
+            Some((field, raw)) if field.shape == FieldShape::Choice => u32::try_from(raw).unwrap_or(0),
             _ => 0,
         }
     }
 
     /// Reads a bit set field.
+    #[inline]
     pub fn flags(&mut self) -> u64 {
         match self.next() {
-            Some((FieldKind::Flags { .. }, raw)) => raw,
+            Some((field, raw)) if field.shape == FieldShape::Flags => raw,
             _ => 0,
         }
     }
 
-    fn next(&mut self) -> Option<(&'a FieldKind, u64)> {
-        let kind = self.fields.next()?.kind();
-        Some((kind, self.bits.take(kind.bits())))
+    #[inline]
+    fn next(&mut self) -> Option<(&'a FieldLayout, u64)> {
+        let field = self.layout.next()?;
+        Some((field, self.bits.take(field.bits)))
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct BitWriter {
     pub(super) bytes: Vec<u8>,
-    used: usize,
+    used: u32,
 }
 
 impl BitWriter {
     pub(super) fn put(&mut self, value: u64, bits: u32) {
-        for bit in 0..bits {
-            if self.used.is_multiple_of(8) {
+        let mut left = bits;
+        while left > 0 {
+            let within = self.used % 8;
+            if within == 0 {
                 self.bytes.push(0);
             }
+            let taken = left.min(8 - within);
+            let part = value >> (bits - left) & low_bits(taken);
             if let Some(last) = self.bytes.last_mut() {
-                *last |= u8::from(value >> bit & 1 == 1) << (self.used % 8);
+                *last |= (part << within).to_le_bytes()[0];
             }
-            self.used += 1;
+            self.used += taken;
+            left -= taken;
         }
     }
 }
 
+/// Reads bits from the least significant one on; bits beyond the end are zero.
 #[derive(Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    used: usize,
+    used: u32,
 }
 
 impl<'a> BitReader<'a> {
+    #[inline]
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
         BitReader { bytes, used: 0 }
     }
 
-    /// The next `bits` bits; bits beyond the end are zero.
+    /// The next `bits` bits, at most 64.
+    #[inline]
     pub(super) fn take(&mut self, bits: u32) -> u64 {
-        let mut value = 0;
-        for bit in 0..bits {
-            let byte = self.bytes.get(self.used / 8).copied().unwrap_or(0);
-            value |= u64::from(byte >> (self.used % 8) & 1) << bit;
-            self.used += 1;
+        let (first, within) = ((self.used / 8) as usize, self.used % 8);
+        if within + bits <= 8 {
+            self.used += bits;
+            let byte = self.bytes.get(first).copied().unwrap_or(0);
+            return u64::from(byte >> within) & low_bits(bits);
+        }
+        self.take_across(bits)
+    }
+
+    /// The same for bits of several bytes.
+    fn take_across(&mut self, bits: u32) -> u64 {
+        let (mut value, mut filled) = (0, 0);
+        while filled < bits {
+            let byte = self.bytes.get((self.used / 8) as usize).copied().unwrap_or(0);
+            let within = self.used % 8;
+            let taken = (bits - filled).min(8 - within);
+            value |= (u64::from(byte >> within) & low_bits(taken)) << filled;
+            self.used += taken;
+            filled += taken;
         }
         value
     }
+}
+
+/// The lowest `bits` bits, at most 8.
+const fn low_bits(bits: u32) -> u64 {
+    (1 << bits) - 1
 }

@@ -57,6 +57,7 @@ pub enum FieldKind {
 
 impl FieldKind {
     /// The greatest packed value: how far the field's greatest value lies above its least.
+    #[inline]
     pub fn greatest_raw(&self) -> u64 {
         match self {
             FieldKind::Integer { min, max } | FieldKind::Axis { min, max, .. } => max.abs_diff(*min),
@@ -67,6 +68,7 @@ impl FieldKind {
     }
 
     /// Bits of the packed value.
+    #[inline]
     pub(super) fn bits(&self) -> u32 {
         u64::BITS - self.greatest_raw().leading_zeros()
     }
@@ -119,6 +121,7 @@ impl InputField {
     }
 
     /// What it holds.
+    #[inline]
     pub fn kind(&self) -> &FieldKind {
         &self.kind
     }
@@ -134,6 +137,58 @@ impl InputField {
 pub struct InputSchema {
     parts: SchemaParts,
     neutral: Vec<u8>,
+    /// What follows from the fields and is asked for every seat of every tick.
+    layout: Vec<FieldLayout>,
+    facts: SchemaFacts,
+}
+
+/// A field as an input is read by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FieldLayout {
+    pub(super) shape: FieldShape,
+    /// Bits of the packed value.
+    pub(super) bits: u32,
+    /// What a packed value of 0 means.
+    pub(super) min: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FieldShape {
+    Number,
+    Boolean,
+    Choice,
+    Flags,
+}
+
+impl FieldLayout {
+    fn of(field: &InputField) -> FieldLayout {
+        let (shape, min) = match field.kind {
+            FieldKind::Integer { min, .. } | FieldKind::Axis { min, .. } => (FieldShape::Number, min),
+            FieldKind::Boolean => (FieldShape::Boolean, 0),
+            FieldKind::Choice { .. } => (FieldShape::Choice, 0),
+            FieldKind::Flags { .. } => (FieldShape::Flags, 0),
+        };
+        FieldLayout { shape, bits: field.kind.bits(), min }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct SchemaFacts {
+    /// Whether all bytes of the right length are an input: no field leaves out a value of its bits, and there is no padding.
+    takes_all_bytes: bool,
+    /// Whether every field's policy is to repeat.
+    holds_all: bool,
+}
+
+impl SchemaFacts {
+    fn of(fields: &[InputField]) -> SchemaFacts {
+        let bits: u32 = fields.iter().map(|field| field.kind.bits()).sum();
+        let full = |field: &InputField| field.kind.greatest_raw().count_ones() == field.kind.bits();
+        SchemaFacts {
+            takes_all_bytes: bits.is_multiple_of(8) && fields.iter().all(full),
+            holds_all: fields.iter().all(|field| field.policy == FieldPolicy::Repeat),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Encode, BorrowDecode)]
@@ -227,7 +282,8 @@ impl InputSchema {
         if neutral.bytes.len() > MAX_INPUT_BYTES {
             return Err(InputSchemaError::TooLong { bytes: neutral.bytes.len() });
         }
-        Ok(InputSchema { parts, neutral: neutral.bytes })
+        let (layout, facts) = (fields.iter().map(FieldLayout::of).collect(), SchemaFacts::of(fields));
+        Ok(InputSchema { parts, neutral: neutral.bytes, layout, facts })
     }
 
     /// The schema that `bytes` encode, as [`InputSchema::to_bytes`] wrote them.
@@ -250,8 +306,14 @@ impl InputSchema {
     }
 
     /// The fields, in the order of their bits.
+    #[inline]
     pub fn fields(&self) -> &[InputField] {
         &self.parts.fields.0
+    }
+
+    #[inline]
+    pub(super) fn layout(&self) -> &[FieldLayout] {
+        &self.layout
     }
 
     /// Digest of everything here, for the identity.
@@ -266,6 +328,7 @@ impl InputSchema {
     }
 
     /// The packed neutral input, which the authority's null stands for.
+    #[inline]
     pub fn neutral(&self) -> &[u8] {
         &self.neutral
     }
@@ -313,10 +376,13 @@ impl InputSchema {
         if packed.len() != self.packed_bytes() {
             return Err(InputError::Length { actual: packed.len(), expected: self.packed_bytes() });
         }
+        if self.facts.takes_all_bytes {
+            return Ok(());
+        }
         let mut reader = BitReader::new(packed);
         let mut used = 0;
-        for (field, index) in self.fields().iter().zip(0..) {
-            let bits = field.kind.bits();
+        for ((field, layout), index) in self.fields().iter().zip(&self.layout).zip(0..) {
+            let bits = layout.bits;
             if reader.take(bits) > field.kind.greatest_raw() {
                 return Err(InputError::OutOfRange { field: index });
             }
@@ -343,9 +409,14 @@ impl InputSchema {
         malformed
     }
 
+    /// Whether [`InputSchema::hold`] changes nothing.
+    pub(crate) fn holds_all(&self) -> bool {
+        self.facts.holds_all
+    }
+
     /// Turns a seat's last input into what a prediction or a substitute makes of it, field by field.
     pub(crate) fn hold(&self, packed: &mut [u8]) {
-        if self.fields().iter().all(|field| field.policy == FieldPolicy::Repeat) {
+        if self.facts.holds_all {
             return;
         }
         let mut offset = 0;

@@ -1,11 +1,12 @@
 //! A run of steps in flat, reusable buffers: inputs validated, policy-applied and packed (K2).
 
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::mem;
 
 use super::Keep;
-use crate::frame::{CommandSource, Frame};
+use crate::frame::{CommandSource, Frame, SeatFrame};
 use crate::input::InputSchema;
+use crate::record::{CommandRecord, SeatFlags, SeatRecord, position};
 use crate::seat::{ControlEpoch, Presence, Seat};
 use crate::tick::Tick;
 
@@ -24,36 +25,46 @@ pub struct SeatStep<'a> {
     pub epoch: ControlEpoch,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct SeatRecord {
-    input: Range<usize>,
-    substituted: bool,
-    malformed: bool,
-    presence: Presence,
-    epoch: ControlEpoch,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Where a step's commands and bytes begin in the flat buffers; they end where the next step's begin. Its seats are given in
+/// full, since a step may share those of the step before: they say nothing of the bytes but where in the step they stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Step {
-    seats: Range<usize>,
-    commands: Range<usize>,
+    seats_start: usize,
+    seats_end: usize,
+    commands: usize,
+    bytes: usize,
     keep: Keep,
 }
 
 /// Consecutive steps from one tick on, with what to keep after each. Reused: [`StepBatch::reset`] keeps the buffers.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+///
+/// Whoever makes the steps of a whole match may leave played ones in front of those that a batch is about; they are out of
+/// sight for everybody else.
+#[derive(Clone, Debug, Default)]
 pub struct StepBatch {
+    /// Tick of the first step in sight.
     first: Tick,
+    /// Steps out of sight.
+    hidden: usize,
     steps: Vec<Step>,
     seats: Vec<SeatRecord>,
-    commands: Vec<(CommandSource, Range<usize>)>,
+    commands: Vec<CommandRecord>,
     bytes: Vec<u8>,
 }
+
+impl PartialEq for StepBatch {
+    fn eq(&self, other: &StepBatch) -> bool {
+        let same = |(one, other): (StepView<'_>, StepView<'_>)| one.keep() == other.keep() && one.same_play(&other);
+        self.first == other.first && self.len() == other.len() && self.steps().zip(other.steps()).all(same)
+    }
+}
+
+impl Eq for StepBatch {}
 
 impl StepBatch {
     /// Empties the batch; its first step will be `first`.
     pub fn reset(&mut self, first: Tick) {
-        self.first = first;
+        (self.first, self.hidden) = (first, 0);
         self.steps.clear();
         self.seats.clear();
         self.commands.clear();
@@ -62,63 +73,87 @@ impl StepBatch {
 
     /// Begins the next step; its seats and commands are pushed next.
     pub fn push_step(&mut self, keep: Keep) {
-        let (seats, commands) = (self.seats.len(), self.commands.len());
-        self.steps.push(Step { seats: seats..seats, commands: commands..commands, keep });
+        let (seats, commands, bytes) = (self.seats.len(), self.commands.len(), self.bytes.len());
+        self.steps.push(Step { seats_start: seats, seats_end: seats, commands, bytes, keep });
+    }
+
+    fn push_record(&mut self, record: SeatRecord) {
+        self.seats.push(record);
+        self.end_seats();
+    }
+
+    fn end_seats(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.seats_end = self.seats.len();
+        }
     }
 
     /// Adds the next seat to the step that was begun last.
     pub fn push_seat(&mut self, seat: SeatStep<'_>) {
-        let input = self.append(seat.input);
-        let SeatStep { substituted, malformed, presence, epoch, .. } = seat;
-        self.seats.push(SeatRecord { input, substituted, malformed, presence, epoch });
-        self.close_step();
+        let start = self.position();
+        self.bytes.extend_from_slice(seat.input);
+        let malformed = SeatFlags::MALFORMED.when(seat.malformed);
+        let flags = SeatFlags::SUBSTITUTED.when(seat.substituted).with(malformed);
+        let (epoch, presence) = (seat.epoch, seat.presence);
+        self.push_record(SeatRecord { start, end: self.position(), epoch, presence, flags });
     }
 
     /// Adds a command to the step that was begun last.
     pub fn push_command(&mut self, source: CommandSource, payload: &[u8]) {
-        let payload = self.append(payload);
-        self.commands.push((source, payload));
-        self.close_step();
+        let start = self.position();
+        self.bytes.extend_from_slice(payload);
+        self.commands.push(CommandRecord { start, end: self.position(), source });
     }
 
     /// Adds a step with everything that a confirmed frame says, the schema's policy applied (S2, K7).
     pub fn push_frame(&mut self, frame: &Frame, schema: &InputSchema, keep: Keep) {
         self.push_step(keep);
+        let (seats, commands, bytes) = frame.records();
+        let as_is = |seat: &SeatRecord| {
+            let kept = schema.holds_all() || !seat.flags.has(SeatFlags::SUBSTITUTED);
+            kept && !seat.flags.has(SeatFlags::NULL) && schema.validate(seat.input(bytes)).is_ok()
+        };
+        if seats.iter().all(as_is) {
+            self.seats.extend_from_slice(seats);
+            self.end_seats();
+            self.commands.extend_from_slice(commands);
+            self.bytes.extend_from_slice(bytes);
+            return;
+        }
         for view in frame.seats() {
-            let start = self.bytes.len();
-            let malformed = schema.apply(view.input, view.substituted, &mut self.bytes);
-            let (input, substituted) = (start..self.bytes.len(), view.substituted);
-            let (presence, epoch) = (view.presence, view.epoch);
-            self.seats.push(SeatRecord { input, substituted, malformed, presence, epoch });
+            let start = self.position();
+            let malformed = SeatFlags::MALFORMED.when(schema.apply(view.input, view.substituted, &mut self.bytes));
+            let flags = SeatFlags::SUBSTITUTED.when(view.substituted).with(malformed);
+            let (epoch, presence) = (view.epoch, view.presence);
+            self.push_record(SeatRecord { start, end: self.position(), epoch, presence, flags });
         }
         frame.commands().for_each(|(source, payload)| self.push_command(source, payload));
-        self.close_step();
     }
 
     /// Appends step `index` of `other`, keeping something else after it.
     pub fn push_from(&mut self, other: &StepBatch, index: usize, keep: Keep) {
-        let Some(view) = other.step(index) else { return };
-        self.push_step(keep);
-        view.seats().for_each(|seat| self.push_seat(seat));
-        view.commands().for_each(|(source, payload)| self.push_command(source, payload));
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    fn close_step(&mut self) {
-        if let Some(step) = self.steps.last_mut() {
-            step.seats.end = self.seats.len();
-            step.commands.end = self.commands.len();
+        if let Some(view) = other.step(index) {
+            self.push_view(&view, keep);
         }
+    }
+
+    fn push_view(&mut self, view: &StepView<'_>, keep: Keep) {
+        self.push_step(keep);
+        self.seats.extend_from_slice(view.seats);
+        self.end_seats();
+        self.commands.extend_from_slice(view.commands);
+        self.bytes.extend_from_slice(view.bytes);
+    }
+
+    /// Where the step that was begun last ends, in its own bytes.
+    #[inline]
+    fn position(&self) -> u32 {
+        position(&self.bytes, self.steps.last().map_or(0, |step| step.bytes))
     }
 
     /// Drops every step from position `length` on.
     pub fn truncate(&mut self, length: usize) {
-        self.steps.truncate(length);
+        self.truncate_all(self.hidden.saturating_add(length));
     }
 
     /// Tick of the first step.
@@ -127,80 +162,351 @@ impl StepBatch {
     }
 
     /// How many steps there are.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.steps.len()
+        self.steps.len() - self.hidden
     }
 
     /// Whether there is no step.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.len() == 0
+    }
+
+    /// Whether any step has a command.
+    pub fn has_commands(&self) -> bool {
+        let begin = self.steps.get(self.hidden).map_or(self.commands.len(), |step| step.commands);
+        begin < self.commands.len()
+    }
+
+    /// The number of seats of the first step that does not have `expected` of them.
+    #[must_use]
+    pub fn other_seat_count(&self, expected: usize) -> Option<usize> {
+        let steps = self.steps.get(self.hidden..)?;
+        steps.iter().map(|step| step.seats_end - step.seats_start).find(|seats| *seats != expected)
+    }
+
+    /// Whether `keep` is asked for after any step.
+    #[must_use]
+    pub fn keeps_any(&self, keep: Keep) -> bool {
+        self.steps.iter().skip(self.hidden).any(|step| step.keep.contains(keep))
     }
 
     /// The step at this position.
+    #[inline]
     pub fn step(&self, index: usize) -> Option<StepView<'_>> {
-        let step = self.steps.get(index)?;
-        Some(StepView { batch: self, tick: self.first.saturating_add(index as u64), step })
+        let tick = self.first.saturating_add(index as u64);
+        self.view(self.hidden.checked_add(index)?, tick)
     }
 
     /// The steps, in order.
+    #[inline]
     pub fn steps(&self) -> impl ExactSizeIterator<Item = StepView<'_>> {
-        self.steps.iter().enumerate().map(|(index, step)| StepView {
-            batch: self,
-            tick: self.first.saturating_add(index as u64),
-            step,
+        (0..self.len()).map(|index| {
+            let tick = self.first.saturating_add(index as u64);
+            self.view(self.hidden + index, tick).unwrap_or(StepView::nothing(tick))
         })
+    }
+
+    #[inline]
+    fn view(&self, position: usize, tick: Tick) -> Option<StepView<'_>> {
+        let step = self.steps.get(position)?;
+        let (commands, bytes) = match self.steps.get(position + 1) {
+            Some(next) => (next.commands, next.bytes),
+            None => (self.commands.len(), self.bytes.len()),
+        };
+        Some(StepView {
+            tick,
+            keep: step.keep,
+            seats: self.seats.get(step.seats_start..step.seats_end)?,
+            commands: self.commands.get(step.commands..commands)?,
+            bytes: self.bytes.get(step.bytes..bytes)?,
+        })
+    }
+}
+
+/// For the session, which keeps the steps that it played in front of those that it is about to play.
+impl StepBatch {
+    /// How many steps there are, hidden ones included. The positions below count hidden ones too.
+    pub(crate) fn len_all(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The step at `position`; only its seats and commands mean anything.
+    #[inline]
+    pub(crate) fn played(&self, position: usize) -> Option<StepView<'_>> {
+        self.view(position, Tick::ZERO)
+    }
+
+    /// Appends the step at `position` of `other`.
+    pub(crate) fn push_played(&mut self, other: &StepBatch, position: usize) {
+        if let Some(view) = other.played(position) {
+            self.push_view(&view, Keep::NOTHING);
+        }
+    }
+
+    /// Hides the steps before `position`; the one there is of tick `first`.
+    pub(crate) fn show_from(&mut self, position: usize, first: Tick) {
+        (self.hidden, self.first) = (position.min(self.steps.len()), first);
+    }
+
+    /// Drops every step from `position` on.
+    pub(crate) fn truncate_all(&mut self, position: usize) {
+        let Some(step) = self.steps.get(position).copied() else { return };
+        self.steps.truncate(position);
+        self.hidden = self.hidden.min(position);
+        self.seats.truncate(self.steps.last().map_or(0, |last| last.seats_end));
+        self.commands.truncate(step.commands);
+        self.bytes.truncate(step.bytes);
+    }
+
+    /// Drops the `count` oldest steps, which are hidden.
+    pub(crate) fn cut_front(&mut self, count: usize) {
+        let Some(step) = self.steps.get(count).copied() else { return };
+        self.steps.drain(..count);
+        self.hidden = self.hidden.saturating_sub(count);
+        self.seats.drain(..step.seats_start);
+        self.commands.drain(..step.commands);
+        self.bytes.drain(..step.bytes);
+        for left in &mut self.steps {
+            left.seats_start -= step.seats_start;
+            left.seats_end -= step.seats_start;
+            left.commands -= step.commands;
+            left.bytes -= step.bytes;
+        }
+    }
+
+    /// Appends what the step at `position` says of the seats, without its commands: everyone is taken to do the same again.
+    pub(crate) fn push_again(&mut self, position: usize, keep: Keep) {
+        let Some(step) = self.push_inputs_of(position, keep) else { return };
+        self.seats.extend_from_within(step.seats_start..step.seats_end);
+        self.end_seats();
+    }
+
+    /// Appends the last step without its commands; the seats stay as they are, but for the inputs that are overwritten next.
+    pub(crate) fn push_last_again(&mut self, keep: Keep) {
+        let Some(step) = self.push_inputs_of(self.steps.len().wrapping_sub(1), keep) else { return };
+        if let Some(last) = self.steps.last_mut() {
+            (last.seats_start, last.seats_end) = (step.seats_start, step.seats_end);
+        }
+    }
+
+    fn push_inputs_of(&mut self, position: usize, keep: Keep) -> Option<Step> {
+        let step = *self.steps.get(position)?;
+        let inputs = self.seats.get(step.seats_start..step.seats_end)?.last().map_or(0, |seat| seat.end as usize);
+        self.push_step(keep);
+        self.bytes.extend_from_within(step.bytes..step.bytes + inputs);
+        Some(step)
+    }
+
+    /// The last step's seats, with access to each one's input.
+    pub(crate) fn last_seats_mut(&mut self) -> impl Iterator<Item = (&mut SeatRecord, &mut [u8])> {
+        let step = self.steps.last().copied();
+        let (seats, bytes) = step.map_or((0, 0), |step| (step.seats_start, step.bytes));
+        let mut rest = self.bytes.get_mut(bytes..).unwrap_or_default();
+        let seats = self.seats.get_mut(seats..).unwrap_or_default();
+        seats.iter_mut().map(move |seat| {
+            let input;
+            (input, rest) = mem::take(&mut rest).split_at_mut(seat.length());
+            (seat, input)
+        })
+    }
+
+    /// Overwrites the input of a seat of the last step by one of the same length, if a human drives it.
+    pub(crate) fn set_human_input(&mut self, seat: Seat, input: &[u8]) {
+        let Some(step) = self.steps.last() else { return };
+        let record = self.seats.get(step.seats_start + seat.index());
+        let Some(record) = record.filter(|record| record.presence == Presence::Human) else { return };
+        let range = step.bytes + record.start as usize..step.bytes + record.end as usize;
+        if let Some(target) = self.bytes.get_mut(range).filter(|target| target.len() == input.len()) {
+            target.copy_from_slice(input);
+        }
     }
 }
 
 /// One step of a batch: what the game's step may see (K8).
 #[derive(Clone, Copy, Debug)]
 pub struct StepView<'a> {
-    batch: &'a StepBatch,
     tick: Tick,
-    step: &'a Step,
+    keep: Keep,
+    seats: &'a [SeatRecord],
+    commands: &'a [CommandRecord],
+    bytes: &'a [u8],
 }
 
 impl<'a> StepView<'a> {
+    const fn nothing(tick: Tick) -> StepView<'static> {
+        StepView { tick, keep: Keep::NOTHING, seats: &[], commands: &[], bytes: &[] }
+    }
+
     /// The tick to step: from `S(tick)` to `S(tick+1)`.
+    #[inline]
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
     /// What to keep of `S(tick+1)`.
+    #[inline]
     pub fn keep(&self) -> Keep {
-        self.step.keep
+        self.keep
     }
 
     /// How many seats there are.
+    #[inline]
     pub fn seat_count(&self) -> usize {
-        self.step.seats.len()
+        self.seats.len()
     }
 
     /// What the step sees of `seat`, or `None` beyond the match's seats.
+    #[inline]
     pub fn seat(&self, seat: Seat) -> Option<SeatStep<'a>> {
-        let record = self.batch.seats[self.step.seats.clone()].get(seat.index())?;
-        Some(self.view(record))
+        self.seats.get(seat.index()).map(|record| seat_step(record, self.bytes))
     }
 
     /// What the step sees of each seat, in order.
+    #[inline]
     pub fn seats(&self) -> impl ExactSizeIterator<Item = SeatStep<'a>> + use<'a> {
-        let view = *self;
-        self.batch.seats[self.step.seats.clone()].iter().map(move |record| view.view(record))
-    }
-
-    fn view(&self, record: &SeatRecord) -> SeatStep<'a> {
-        let SeatRecord { substituted, malformed, presence, epoch, .. } = *record;
-        SeatStep { input: &self.batch.bytes[record.input.clone()], substituted, malformed, presence, epoch }
+        let bytes = self.bytes;
+        self.seats.iter().map(move |record| seat_step(record, bytes))
     }
 
     /// The ordered commands, not decoded yet.
+    #[inline]
     pub fn commands(&self) -> impl ExactSizeIterator<Item = (CommandSource, &'a [u8])> + use<'a> {
-        let batch = self.batch;
-        batch.commands[self.step.commands.clone()].iter().map(|(source, range)| (*source, &batch.bytes[range.clone()]))
+        let bytes = self.bytes;
+        self.commands.iter().map(move |record| record.view(bytes))
+    }
+
+    /// Whether this step is what `frame` says, the schema's policy applied.
+    pub(crate) fn plays(&self, frame: &Frame, schema: &InputSchema, scratch: &mut Vec<u8>) -> bool {
+        let (seats, _, bytes) = frame.records();
+        if self.commands.is_empty() && bytes.len() == self.bytes.len() && self.seats == seats && schema.holds_all() {
+            // Equal records say that no input is malformed or null, so that equal bytes are equal inputs.
+            return frame.commands().len() == 0 && self.bytes == bytes;
+        }
+        let same_seat = |(seat, view): (SeatStep<'_>, SeatFrame<'_>)| {
+            let same_driver = seat.presence == view.presence && seat.epoch == view.epoch;
+            same_driver && seat.substituted == view.substituted && same_input(&seat, &view, schema, scratch)
+        };
+        self.seats.len() == frame.seat_count()
+            && self.seats().zip(frame.seats()).all(same_seat)
+            && self.commands().eq(frame.commands())
     }
 
     /// Whether two steps would do the same: everything but the tick and what to keep is equal.
     pub fn same_play(&self, other: &StepView<'_>) -> bool {
         self.seats().eq(other.seats()) && self.commands().eq(other.commands())
+    }
+}
+
+#[inline]
+fn seat_step<'a>(record: &SeatRecord, bytes: &'a [u8]) -> SeatStep<'a> {
+    SeatStep {
+        input: record.input(bytes),
+        substituted: record.flags.has(SeatFlags::SUBSTITUTED),
+        malformed: record.flags.has(SeatFlags::MALFORMED),
+        presence: record.presence,
+        epoch: record.epoch,
+    }
+}
+
+/// Whether the confirmed input is the played one. Equal bytes need no second validation.
+fn same_input(seat: &SeatStep<'_>, view: &SeatFrame<'_>, schema: &InputSchema, scratch: &mut Vec<u8>) -> bool {
+    let as_is = !seat.malformed && (!view.substituted || schema.holds_all());
+    if as_is && view.input == Some(seat.input) {
+        return true;
+    }
+    scratch.clear();
+    schema.apply(view.input, view.substituted, scratch) == seat.malformed && scratch.as_slice() == seat.input
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::seat::Generation;
+
+    fn schema() -> InputSchema {
+        InputSchema::builder("batch/v1").integer("value", 0..=255).build().expect("valid")
+    }
+
+    fn seat(input: &[u8]) -> SeatStep<'_> {
+        SeatStep { input, substituted: false, malformed: false, presence: Presence::Human, epoch: ControlEpoch(0) }
+    }
+
+    fn push(batch: &mut StepBatch, inputs: [u8; 2]) {
+        batch.push_step(Keep::NOTHING);
+        inputs.iter().for_each(|input| batch.push_seat(seat(core::slice::from_ref(input))));
+    }
+
+    fn inputs(batch: &StepBatch) -> Vec<Vec<u8>> {
+        batch.steps().map(|step| step.seats().flat_map(|seat| seat.input.to_vec()).collect()).collect()
+    }
+
+    /// What was played stands in front, out of sight; steps that share their seats survive cuts on both sides.
+    #[test]
+    fn k2_played_steps_are_out_of_sight_and_cuts_keep_the_others_whole() {
+        let mut batch = StepBatch::default();
+        batch.reset(Tick::ZERO);
+        push(&mut batch, [1, 2]);
+        push(&mut batch, [3, 4]);
+        batch.push_command(CommandSource::Authority, b"go");
+        batch.show_from(2, Tick::new(2));
+        assert!(batch.is_empty() && !batch.has_commands());
+
+        batch.push_again(1, Keep::CHECKPOINT);
+        batch.push_last_again(Keep::NOTHING);
+        batch.set_human_input(Seat::new(1).expect("valid"), &[9]);
+        batch.push_last_again(Keep::CHECKSUM);
+        assert_eq!(inputs(&batch), [vec![3, 4], vec![3, 9], vec![3, 9]]);
+        assert_eq!((batch.first(), batch.other_seat_count(2)), (Tick::new(2), None));
+        assert_eq!(batch.step(1).map(|step| step.tick()), Some(Tick::new(3)));
+        assert!(batch.keeps_any(Keep::CHECKSUM) && !batch.keeps_any(Keep::PROJECTION));
+
+        batch.cut_front(2);
+        assert_eq!(inputs(&batch), [vec![3, 4], vec![3, 9], vec![3, 9]]);
+        batch.truncate(2);
+        push(&mut batch, [7, 8]);
+        assert_eq!(inputs(&batch), [vec![3, 4], vec![3, 9], vec![7, 8]]);
+        batch.truncate_all(1);
+        assert_eq!(inputs(&batch), [vec![3, 4]]);
+    }
+
+    /// The quick ways by equal bytes say what the slow one by the schema's policy says.
+    #[test]
+    fn s3_a_step_plays_a_frame_only_if_everything_is_equal() {
+        let schema = schema();
+        let mut frame = Frame::new(Generation(0), Tick::ZERO);
+        let human = SeatFrame { presence: Presence::Human, ..SeatFrame::default() };
+        frame.push_seat(SeatFrame { input: Some(&[5]), ..human });
+        frame.push_seat(SeatFrame { input: None, ..human });
+        let mut batch = StepBatch::default();
+        batch.push_frame(&frame, &schema, Keep::NOTHING);
+        let plays = |batch: &StepBatch, frame: &Frame| {
+            batch.step(0).is_some_and(|step| step.plays(frame, &schema, &mut Vec::new()))
+        };
+        assert!(plays(&batch, &frame));
+
+        let edited = |edit: fn(&mut [SeatFrame<'_>; 2])| {
+            let mut seats = [SeatFrame { input: Some(&[5]), ..human }, SeatFrame { input: None, ..human }];
+            edit(&mut seats);
+            let mut frame = Frame::new(Generation(0), Tick::ZERO);
+            seats.into_iter().for_each(|seat| frame.push_seat(seat));
+            frame
+        };
+        // The neutral input and null are the same to a step.
+        assert!(plays(&batch, &edited(|seats| seats[1].input = Some(&[0]))));
+        for other in [
+            edited(|seats| seats[0].input = Some(&[6])),
+            edited(|seats| seats[0].substituted = true),
+            edited(|seats| seats[0].presence = Presence::Disconnected),
+            edited(|seats| seats[1].epoch = ControlEpoch(1)),
+            edited(|seats| seats[1].input = Some(&[0, 0])),
+        ] {
+            assert!(!plays(&batch, &other), "{other:?}");
+        }
+        frame.push_command(CommandSource::Authority, b"go");
+        assert!(!plays(&batch, &frame));
     }
 }

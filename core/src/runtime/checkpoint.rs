@@ -109,9 +109,23 @@ impl<T> CheckpointTable<T> {
     }
 
     fn position(&self, checkpoint: Checkpoint) -> Result<usize, CheckpointError> {
-        let found = self.entries.binary_search_by_key(&checkpoint.serial, |(entry, _)| entry.serial);
+        let found = self.guess(checkpoint).map_or_else(
+            || self.entries.binary_search_by_key(&checkpoint.serial, |(entry, _)| entry.serial).ok(),
+            Some,
+        );
         let stale = CheckpointError::Stale { tick: checkpoint.tick };
-        found.ok().filter(|index| self.entries[*index].0 == checkpoint).ok_or(stale)
+        found.filter(|index| self.entries[*index].0 == checkpoint).ok_or(stale)
+    }
+
+    /// Where the handle stands if it is the oldest, or if none was released since it was issued: the usual cases.
+    fn guess(&self, checkpoint: Checkpoint) -> Option<usize> {
+        let (oldest, youngest) = (self.entries.front()?.0, self.entries.back()?.0);
+        if oldest == checkpoint {
+            return Some(0);
+        }
+        let back = usize::try_from(youngest.serial.checked_sub(checkpoint.serial)?).ok()?;
+        let index = (self.entries.len() - 1).checked_sub(back)?;
+        (self.entries.get(index)?.0 == checkpoint).then_some(index)
     }
 }
 

@@ -127,7 +127,7 @@ impl<'a, S: Simulation> StepContext<'a, S> {
 
     /// The seats of the match, in order.
     pub fn seats(&self) -> impl Iterator<Item = Seat> + use<S> {
-        (0..).map_while(Seat::new).take(self.view.seat_count())
+        Seat::first(self.view.seat_count())
     }
 
     /// The input of `seat`; neutral for a seat without one.
@@ -300,11 +300,15 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
         &self.state
     }
 
-    /// Decodes every command of the batch before the first step (K7), and notes where each step's commands end.
+    /// Decodes every command of the batch before the first step (K7), and notes where each step's commands end; nothing is noted
+    /// when there is none.
     fn decode_commands(&mut self, batch: &StepBatch) -> u64 {
         self.commands.clear();
         self.command_ends.clear();
         let mut malformed = 0;
+        if !batch.has_commands() {
+            return malformed;
+        }
         for view in batch.steps() {
             for (source, payload) in view.commands() {
                 match S::decode_command(payload) {
@@ -320,7 +324,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
     fn run(&mut self, batch: &StepBatch, output: &mut Output) -> Result<(), AdvanceError> {
         let mut start = 0;
         for (index, view) in batch.steps().enumerate() {
-            let end = self.command_ends[index];
+            let end = self.command_ends.get(index).copied().unwrap_or(start);
             let (schema, tick_rate) = (self.manifest.input_schema(), self.manifest.tick_rate());
             self.state.step(&StepContext::new(view, schema, &self.commands[start..end], tick_rate));
             self.tick = view.tick().saturating_add(1);
@@ -385,13 +389,13 @@ where
             return Err(AdvanceError::NotCurrent { first: batch.first(), current: self.tick });
         }
         let expected = self.seats.count();
-        if let Some(view) = batch.steps().find(|view| view.seat_count() != expected) {
-            return Err(AdvanceError::Seats { found: view.seat_count(), expected });
+        if let Some(found) = batch.other_seat_count(expected) {
+            return Err(AdvanceError::Seats { found, expected });
         }
         self.tick.checked_add(batch.len() as u64).ok_or(AdvanceError::TickRange)?;
         let malformed_commands = self.decode_commands(batch);
         // Only capturing a checksum can fail here, so only then is there something to go back to.
-        let captures = batch.steps().any(|view| view.keep().contains(Keep::CHECKSUM));
+        let captures = batch.keeps_any(Keep::CHECKSUM);
         let before = captures.then(|| (self.state.clone(), self.tick, self.checkpoints.len()));
         let (kept, projected) = (output.kept.len(), output.projections.len());
         let ran = self.run(batch, output);

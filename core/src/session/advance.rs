@@ -1,10 +1,11 @@
 //! One turn: compare what was played with what was confirmed, roll back once if need be, resimulate and predict in one batch.
 
 use alloc::boxed::Box;
-use core::mem;
 
+use super::prediction::Guess;
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
-use crate::runtime::{AdvanceError, Keep, StepFault};
+use crate::frame::Frame;
+use crate::runtime::{AdvanceError, Capabilities, Keep, StepFault};
 use crate::seat::Seat;
 use crate::tick::Tick;
 
@@ -56,18 +57,11 @@ impl Session {
 
     /// How many of the first `take` queued frames were played exactly as they came.
     fn count_matching(&mut self, take: usize) -> usize {
-        let mut comparison = mem::take(&mut self.comparison);
-        let matches = |offset: &usize| {
-            let (Some(frame), Some(played)) = (self.queue.get(*offset), self.timeline.played(*offset)) else {
-                return false;
-            };
-            comparison.reset(frame.tick());
-            comparison.push_frame(frame, &self.schema, Keep::NOTHING);
-            comparison.step(0).zip(played.step(0)).is_some_and(|(confirmed, played)| confirmed.same_play(&played))
+        let Session { queue, timeline, schema, scratch, .. } = self;
+        let played = |(offset, frame): &(usize, &Frame)| {
+            timeline.played(*offset).is_some_and(|step| step.plays(frame, schema, scratch))
         };
-        let matched = (0..take).take_while(matches).count();
-        self.comparison = comparison;
-        matched
+        queue.iter().take(take).enumerate().take_while(played).count()
     }
 
     /// How far prediction may go from `head`, and what stops it there.
@@ -102,10 +96,11 @@ impl Session {
         }
         self.apply_confirmed(plan.matched);
         self.fill_batch(&plan);
-        let stepped = self.step_batch(&plan)?;
+        let stepped = self.step_batch(&plan);
+        self.timeline.set_played(stepped.as_ref().copied().unwrap_or(0));
+        let stepped = stepped?;
         let reached = plan.start.saturating_add(stepped as u64);
         let applied = plan.take.min(plan.matched.saturating_add(stepped));
-        (0..stepped).for_each(|index| self.timeline.push_played(&self.batch, index));
         self.timeline.record_kept(&self.output.kept);
         self.malformed_commands += self.output.malformed_commands;
         self.take_projections();
@@ -144,72 +139,53 @@ impl Session {
     }
 
     fn fill_batch(&mut self, plan: &Plan) {
-        self.batch.reset(plan.start);
-        // What is predicted goes by the newest frame that this turn applies.
-        self.basis.copy_from(&self.last);
+        self.timeline.begin_turn();
+        let mut keeps = Keeps::new(plan, self.policy.checksum_cadence_ticks, self.runtime.capabilities());
         let mut tick = plan.start;
-        for offset in 0..plan.take - plan.matched {
-            let keep = self.keep_after(tick, plan);
-            let Some(frame) = self.queue.get(offset) else { break };
-            self.batch.push_frame(frame, &self.schema, keep);
-            self.basis.apply(frame, &self.schema);
+        for frame in self.queue.iter().take(plan.take - plan.matched) {
+            self.timeline.steps_mut().push_frame(frame, &self.schema, keeps.after(tick));
             tick = tick.saturating_add(1);
         }
-        let remote = self.policy.remote_prediction;
+        if tick >= plan.head {
+            return;
+        }
+        // What is predicted goes by the newest frame that this turn applies: the step just before the frontier to come.
+        let basis = self.timeline.position_before(plan.take - plan.matched);
+        let (remote, schema) = (self.policy.remote_prediction, &self.schema);
+        let steps = self.timeline.steps_mut();
+        self.local.push_predicted(steps, basis, tick, keeps.after(tick), Guess { remote, schema });
+        tick = tick.saturating_add(1);
         while tick < plan.head {
-            let keep = self.keep_after(tick, plan);
-            self.batch.push_step(keep);
-            self.basis.push_predicted(&mut self.batch, &self.local, tick, remote, &self.schema, &mut self.scratch);
+            self.local.push_predicted_next(steps, tick, keeps.after(tick));
             tick = tick.saturating_add(1);
         }
-    }
-
-    /// What to keep of `S(tick+1)`.
-    fn keep_after(&self, tick: Tick, plan: &Plan) -> Keep {
-        let state = tick.saturating_add(1);
-        let mut keep = Keep::NOTHING;
-        if self.is_report(state) {
-            keep = keep | Keep::CHECKSUM | Keep::CHECKPOINT;
-        }
-        if state >= plan.confirmed {
-            keep = keep | Keep::CHECKPOINT;
-        }
-        if self.runtime.capabilities().projection && state.saturating_add(1) >= plan.head {
-            keep = keep | Keep::PROJECTION;
-        }
-        keep
-    }
-
-    /// Whether a checksum of `S(state)` is due: `state = t + 1` for a tick `t` of the cadence (A8).
-    fn is_report(&self, state: Tick) -> bool {
-        state > Tick::ZERO
-            && state.saturating_sub(1).index().is_multiple_of(u64::from(self.policy.checksum_cadence_ticks))
     }
 
     /// Runs the batch; when a step faults, runs it again up to there, so that the state is `S(t)` (W5).
     fn step_batch(&mut self, plan: &Plan) -> Result<usize, SessionFault> {
         self.output.clear();
-        if self.batch.is_empty() {
+        let length = self.timeline.steps().len();
+        if length == 0 {
             return Ok(0);
         }
         let contract = SessionFault::Contract { tick: plan.start };
-        let (tick, fault) = match self.runtime.advance(&self.batch, &mut self.output) {
+        let (tick, fault) = match self.runtime.advance(self.timeline.steps(), &mut self.output) {
             Ok(()) => {
                 self.held_fault = None;
-                return Ok(self.batch.len());
+                return Ok(length);
             }
             Err(AdvanceError::Fault { tick, fault }) => (tick, fault),
             Err(error @ AdvanceError::Capture { .. }) => return Err(SessionFault::Capture(error)),
             Err(_) => return Err(contract),
         };
         let good = usize::try_from(tick.since(plan.start)).unwrap_or(usize::MAX);
-        if good >= self.batch.len() || fault == StepFault::Host {
+        if good >= length || fault == StepFault::Host {
             return Err(SessionFault::Runtime { tick, fault });
         }
-        self.batch.truncate(good);
+        self.timeline.steps_mut().truncate(good);
         self.output.clear();
         if good > 0 {
-            self.runtime.advance(&self.batch, &mut self.output).map_err(|_| contract.clone())?;
+            self.runtime.advance(self.timeline.steps(), &mut self.output).map_err(|_| contract.clone())?;
         }
         // What was to be kept and shown lies beyond this state, which may be the last one that can be read.
         let kept = self.output.kept.last().is_some_and(|kept| kept.tick == tick && kept.checkpoint.is_some());
@@ -225,31 +201,72 @@ impl Session {
         for _ in 0..count {
             let Some(frame) = self.queue.pop_front() else { return };
             self.queued_bytes -= frame.weight();
-            self.last.apply(&frame, &self.schema);
             self.timeline.confirm_one();
-            let state = self.confirmed();
-            self.local.forget_before(state);
             match self.policy.recording {
                 Recording::Frames => self.events.push_back(SessionEvent::Confirmed(Box::new(frame))),
                 Recording::Off => self.spare_frames.push(frame),
             }
-            if self.is_report(state) {
-                self.timeline.set_last_inputs(state, &self.last);
+            let state = self.confirmed();
+            if is_report(state, self.policy.checksum_cadence_ticks) {
+                self.timeline.keep_last_inputs();
                 if let Some(checksum) = self.timeline.checksum(state) {
                     self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
                 }
             }
         }
+        self.local.forget_before(self.confirmed());
     }
 
     fn release_unreadable(&mut self) {
-        let cadence = u64::from(self.policy.checksum_cadence_ticks);
-        let is_report = |state: Tick| state > Tick::ZERO && state.saturating_sub(1).index().is_multiple_of(cadence);
+        let (window, cadence) = (self.policy.checkpoint_window_ticks, self.policy.checksum_cadence_ticks);
         let runtime = &mut self.runtime;
-        let window = self.policy.checkpoint_window_ticks;
+        let is_report = |state| is_report(state, cadence);
         self.timeline.release_unreadable(window, is_report, |checkpoint| {
             let released = runtime.release(checkpoint);
             debug_assert!(released.is_ok(), "the session releases what it holds, once");
         });
+    }
+}
+
+/// Whether a checksum of `S(state)` is due: `state = t + 1` for a tick `t` of the cadence (A8).
+fn is_report(state: Tick, cadence_ticks: u32) -> bool {
+    state > Tick::ZERO && state.saturating_sub(1).index().is_multiple_of(u64::from(cadence_ticks))
+}
+
+/// What to keep of the states of a turn.
+struct Keeps {
+    confirmed: Tick,
+    first_shown: Option<Tick>,
+    next_report: Tick,
+    cadence_ticks: u64,
+}
+
+impl Keeps {
+    fn new(plan: &Plan, cadence_ticks: u32, capabilities: Capabilities) -> Keeps {
+        let cadence_ticks = u64::from(cadence_ticks);
+        let next_report = plan.start.index().checked_next_multiple_of(cadence_ticks).unwrap_or(u64::MAX);
+        Keeps {
+            confirmed: plan.confirmed,
+            first_shown: capabilities.projection.then(|| plan.head.saturating_sub(1)),
+            next_report: Tick::new(next_report),
+            cadence_ticks,
+        }
+    }
+
+    /// What to keep of `S(tick+1)`; asked for each tick of the turn, in order.
+    fn after(&mut self, tick: Tick) -> Keep {
+        let state = tick.saturating_add(1);
+        let mut keep = Keep::NOTHING;
+        if tick == self.next_report {
+            self.next_report = tick.saturating_add(self.cadence_ticks);
+            keep = keep | Keep::CHECKSUM | Keep::CHECKPOINT;
+        }
+        if state >= self.confirmed {
+            keep = keep | Keep::CHECKPOINT;
+        }
+        if self.first_shown.is_some_and(|first| state >= first) {
+            keep = keep | Keep::PROJECTION;
+        }
+        keep
     }
 }

@@ -11,8 +11,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use self::prediction::LocalInputs;
 pub use self::prediction::RemotePrediction;
-use self::prediction::{LastInputs, LocalInputs};
 use self::timeline::Timeline;
 use crate::digest::Checksum;
 use crate::frame::Frame;
@@ -258,8 +258,6 @@ pub struct Session {
     schema: InputSchema,
     local_seats: SeatSet,
     local: LocalInputs,
-    last: LastInputs,
-    basis: LastInputs,
     queue: VecDeque<Frame>,
     queued_bytes: usize,
     spare_frames: Vec<Frame>,
@@ -268,8 +266,6 @@ pub struct Session {
     fault: Option<SessionFault>,
     held_fault: Option<(Tick, StepFault)>,
     projections: Projections,
-    batch: StepBatch,
-    comparison: StepBatch,
     output: Output,
     scratch: Vec<u8>,
     malformed_commands: u64,
@@ -297,16 +293,16 @@ impl Session {
         check_policy(runtime.as_ref(), descriptor, &policy, local_seats)?;
         let mut output = Output::default();
         runtime.keep(start_keep(runtime.capabilities()), &mut output).map_err(|_| SessionError::Runtime)?;
-        let mut timeline = Timeline::new(Tick::ZERO);
-        timeline.record_kept(&output.kept);
         let schema = runtime.manifest().input_schema().clone();
+        let mut start = StepBatch::default();
+        prediction::push_start(&mut start, descriptor.seats(), &schema);
+        let mut timeline = Timeline::new(Tick::ZERO, start);
+        timeline.record_kept(&output.kept);
         let mut session = Session {
             descriptor: descriptor.clone(),
             policy,
             local_seats,
-            local: LocalInputs::new(local_seats, Tick::ZERO),
-            last: LastInputs::new(descriptor.seats(), &schema),
-            basis: LastInputs::new(descriptor.seats(), &schema),
+            local: LocalInputs::new(local_seats, Tick::ZERO, &schema),
             schema,
             queue: VecDeque::new(),
             queued_bytes: 0,
@@ -316,8 +312,6 @@ impl Session {
             fault: None,
             held_fault: None,
             projections: Projections::default(),
-            batch: StepBatch::default(),
-            comparison: StepBatch::default(),
             output,
             scratch: Vec::new(),
             malformed_commands: 0,
@@ -494,7 +488,7 @@ impl Session {
                 break;
             }
         }
-        let last_inputs = if tick == self.confirmed() { Some(self.last.to_snapshot()) } else { None };
+        let last_inputs = if tick == self.confirmed() { self.timeline.last_inputs() } else { None };
         let last_inputs = last_inputs.or_else(|| self.timeline.last_inputs_at(tick)).ok_or(released)?;
         Ok(Snapshot::new(&self.descriptor, tick, last_inputs, &state))
     }
@@ -505,16 +499,16 @@ impl Session {
     /// [`SnapshotError`]; the session is as before then.
     pub fn hydrate(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
         let state = snapshot.verify(&self.descriptor)?;
-        let last = LastInputs::from_snapshot(snapshot.last_inputs(), self.descriptor.seats(), &self.schema)?;
+        let mut steps = StepBatch::default();
+        prediction::push_last_inputs(&mut steps, snapshot.last_inputs(), self.descriptor.seats(), &self.schema)?;
         let tick = snapshot.tick();
         self.runtime.hydrate(tick, &state).map_err(|error: HydrateError| SnapshotError::State(error))?;
         self.output.clear();
         let kept = self.runtime.keep(start_keep(self.runtime.capabilities()), &mut self.output);
-        self.timeline = Timeline::new(tick);
+        self.timeline = Timeline::new(tick, steps);
         self.timeline.record_kept(&self.output.kept);
-        self.timeline.set_last_inputs(tick, &last);
-        self.last = last;
-        self.local = LocalInputs::new(self.local_seats, tick);
+        self.timeline.keep_last_inputs();
+        self.local = LocalInputs::new(self.local_seats, tick, &self.schema);
         self.queue.clear();
         self.queued_bytes = 0;
         self.events.clear();
@@ -526,6 +520,9 @@ impl Session {
     }
 
     fn take_projections(&mut self) {
+        if !self.runtime.capabilities().projection {
+            return;
+        }
         let Projections { current, previous, tick } = &mut self.projections;
         for kept in &self.output.kept {
             let Some(bytes) = self.output.projection(kept) else { continue };

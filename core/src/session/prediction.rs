@@ -1,11 +1,10 @@
 //! What is guessed before the authority has spoken, and what the local seats really gave (S4).
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::frame::Frame;
 use crate::input::InputSchema;
-use crate::runtime::{SeatStep, StepBatch};
+use crate::record::SeatFlags;
+use crate::runtime::{Keep, SeatStep, StepBatch, StepView};
 use crate::seat::{ControlEpoch, Presence, Seat, SeatCount, SeatSet};
 use crate::snapshot::{LastInput, SnapshotError};
 use crate::tick::Tick;
@@ -26,16 +25,49 @@ pub(super) struct LocalInputs {
     seats: Vec<(Seat, Queue)>,
 }
 
+/// Equally long inputs of consecutive ticks, in one buffer whose front is cut off now and then.
 #[derive(Debug)]
 struct Queue {
     first: Tick,
-    inputs: VecDeque<Vec<u8>>,
-    spare: Vec<Vec<u8>>,
+    count: usize,
+    input_bytes: usize,
+    spent_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+/// Spent bytes that are tolerated at the front of a queue, unless the rest is longer, before the rest is moved there.
+const MAX_SPENT_BYTES: usize = 64;
+
+impl Queue {
+    fn next(&self) -> Tick {
+        self.first.saturating_add(self.count as u64)
+    }
+
+    fn get(&self, tick: Tick) -> Option<&[u8]> {
+        let index = usize::try_from(tick.index().checked_sub(self.first.index())?).ok()?;
+        let start = self.spent_bytes + index.checked_mul(self.input_bytes)?;
+        if index < self.count { self.bytes.get(start..start + self.input_bytes) } else { None }
+    }
+
+    fn forget_before(&mut self, tick: Tick) {
+        let forgotten = usize::try_from(tick.since(self.first)).unwrap_or(usize::MAX).min(self.count);
+        self.first = self.first.saturating_add(forgotten as u64);
+        self.count -= forgotten;
+        self.spent_bytes += forgotten * self.input_bytes;
+        if self.count == 0 {
+            self.bytes.clear();
+            self.spent_bytes = 0;
+        } else if self.spent_bytes > MAX_SPENT_BYTES.max(self.count * self.input_bytes) {
+            self.bytes.drain(..self.spent_bytes);
+            self.spent_bytes = 0;
+        }
+    }
 }
 
 impl LocalInputs {
-    pub(super) fn new(seats: SeatSet, first: Tick) -> LocalInputs {
-        let queue = || Queue { first, inputs: VecDeque::new(), spare: Vec::new() };
+    pub(super) fn new(seats: SeatSet, first: Tick, schema: &InputSchema) -> LocalInputs {
+        let input_bytes = schema.packed_bytes();
+        let queue = || Queue { first, count: 0, input_bytes, spent_bytes: 0, bytes: Vec::new() };
         LocalInputs { seats: seats.iter().map(|seat| (seat, queue())).collect() }
     }
 
@@ -43,133 +75,108 @@ impl LocalInputs {
         self.seats.iter().find(|(local, _)| *local == seat).map(|(_, queue)| queue)
     }
 
-    pub(super) fn next(&self, seat: Seat) -> Tick {
-        self.queue(seat).map_or(Tick::ZERO, |queue| queue.first.saturating_add(queue.inputs.len() as u64))
+    fn queue_mut(&mut self, seat: Seat) -> Option<&mut Queue> {
+        self.seats.iter_mut().find(|(local, _)| *local == seat).map(|(_, queue)| queue)
     }
 
+    pub(super) fn next(&self, seat: Seat) -> Tick {
+        self.queue(seat).map_or(Tick::ZERO, Queue::next)
+    }
+
+    /// Adds the input of the next tick; it is valid, and so as long as every other.
     pub(super) fn push(&mut self, seat: Seat, packed: &[u8]) {
-        let Some((_, queue)) = self.seats.iter_mut().find(|(local, _)| *local == seat) else { return };
-        let mut input = queue.spare.pop().unwrap_or_default();
-        input.clear();
-        input.extend_from_slice(packed);
-        queue.inputs.push_back(input);
+        let Some(queue) = self.queue_mut(seat) else { return };
+        queue.bytes.extend_from_slice(packed);
+        queue.count += 1;
     }
 
     pub(super) fn get(&self, seat: Seat, tick: Tick) -> Option<&[u8]> {
-        let queue = self.queue(seat)?;
-        let index = tick.index().checked_sub(queue.first.index())?;
-        queue.inputs.get(usize::try_from(index).ok()?).map(Vec::as_slice)
+        self.queue(seat)?.get(tick)
     }
 
     /// The first local seat that has no input for `tick`.
     pub(super) fn missing(&self, tick: Tick) -> Option<Seat> {
-        self.seats.iter().map(|(seat, _)| *seat).find(|seat| self.get(*seat, tick).is_none())
+        self.seats.iter().find(|(_, queue)| queue.get(tick).is_none()).map(|(seat, _)| *seat)
     }
 
     /// Forgets what is confirmed: the inputs before `tick`.
     pub(super) fn forget_before(&mut self, tick: Tick) {
-        for (_, queue) in &mut self.seats {
-            while queue.first < tick && !queue.inputs.is_empty() {
-                queue.spare.extend(queue.inputs.pop_front());
-                queue.first = queue.first.saturating_add(1);
-            }
-        }
+        self.seats.iter_mut().for_each(|(_, queue)| queue.forget_before(tick));
     }
 
     /// Lets a seat that has submitted nothing from its next tick up to `tick` go on from there. Gaps count as submitted: nothing
     /// stands in for them, and they are confirmed already.
     pub(super) fn skip_before(&mut self, seat: Seat, tick: Tick) {
-        let Some((_, queue)) = self.seats.iter_mut().find(|(local, _)| *local == seat) else { return };
-        let next = queue.first.saturating_add(queue.inputs.len() as u64);
-        if next < tick {
-            queue.spare.extend(queue.inputs.drain(..));
+        let Some(queue) = self.queue_mut(seat) else { return };
+        if queue.next() < tick {
+            queue.forget_before(tick);
             queue.first = tick;
         }
     }
-}
 
-/// Each seat as the last applied frame left it: what repeat-last repeats.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct LastInputs {
-    seats: Vec<LastSeat>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct LastSeat {
-    input: Vec<u8>,
-    presence: Presence,
-    epoch: ControlEpoch,
-}
-
-impl LastInputs {
-    /// Before tick 0: everyone is there and neutral.
-    pub(super) fn new(seats: SeatCount, schema: &InputSchema) -> LastInputs {
-        let (presence, epoch) = (Presence::Human, ControlEpoch(0));
-        let seat = || LastSeat { input: schema.neutral().to_vec(), presence, epoch };
-        LastInputs { seats: (0..seats.count()).map(|_| seat()).collect() }
-    }
-
-    pub(super) fn from_snapshot(
-        inputs: &[LastInput],
-        seats: SeatCount,
-        schema: &InputSchema,
-    ) -> Result<LastInputs, SnapshotError> {
-        if inputs.len() != seats.count() || inputs.iter().any(|last| schema.validate(last.input.as_slice()).is_err()) {
-            return Err(SnapshotError::LastInputs);
-        }
-        let seat = |last: &LastInput| LastSeat {
-            input: last.input.as_slice().to_vec(),
-            presence: last.presence,
-            epoch: last.epoch,
-        };
-        Ok(LastInputs { seats: inputs.iter().map(seat).collect() })
-    }
-
-    pub(super) fn to_snapshot(&self) -> Vec<LastInput> {
-        let last = |seat: &LastSeat| LastInput::new(&seat.input, seat.presence, seat.epoch);
-        self.seats.iter().map(last).collect()
-    }
-
-    /// Makes this equal to `other` and keeps its buffers.
-    pub(super) fn copy_from(&mut self, other: &LastInputs) {
-        for (last, from) in self.seats.iter_mut().zip(&other.seats) {
-            last.input.clear();
-            last.input.extend_from_slice(&from.input);
-            (last.presence, last.epoch) = (from.presence, from.epoch);
-        }
-    }
-
-    /// Takes over what a confirmed frame says, the schema's policy applied.
-    pub(super) fn apply(&mut self, frame: &Frame, schema: &InputSchema) {
-        for (last, view) in self.seats.iter_mut().zip(frame.seats()) {
-            last.input.clear();
-            schema.apply(view.input, view.substituted, &mut last.input);
-            (last.presence, last.epoch) = (view.presence, view.epoch);
-        }
-    }
-
-    /// Pushes the seats of a predicted step to `batch`: what the local seats gave, and a guess for every other.
-    pub(super) fn push_predicted(
-        &self,
-        batch: &mut StepBatch,
-        local: &LocalInputs,
-        tick: Tick,
-        remote: RemotePrediction,
-        schema: &InputSchema,
-        scratch: &mut Vec<u8>,
-    ) {
-        for (seat, last) in (0..).map_while(Seat::new).zip(&self.seats) {
-            scratch.clear();
-            match (last.presence, local.get(seat, tick), remote) {
-                (Presence::Human, Some(given), _) => scratch.extend_from_slice(given),
-                (Presence::Human, None, RemotePrediction::RepeatLast) => {
-                    scratch.extend_from_slice(&last.input);
-                    schema.hold(scratch);
-                }
-                _ => scratch.extend_from_slice(schema.neutral()),
+    /// Pushes one predicted step to `batch`: what the local seats gave, and for every other seat a guess from the step at
+    /// `basis`, which is confirmed.
+    pub(super) fn push_predicted(&self, batch: &mut StepBatch, basis: usize, tick: Tick, keep: Keep, guess: Guess<'_>) {
+        batch.push_again(basis, keep);
+        for (seat, input) in batch.last_seats_mut() {
+            seat.flags = SeatFlags::NONE;
+            match (seat.presence, guess.remote) {
+                (Presence::Human, RemotePrediction::RepeatLast) => guess.schema.hold(input),
+                _ => input.copy_from_slice(guess.schema.neutral()),
             }
-            let (presence, epoch) = (last.presence, last.epoch);
-            batch.push_seat(SeatStep { input: scratch, substituted: false, malformed: false, presence, epoch });
+        }
+        self.put_local(batch, tick);
+    }
+
+    /// Pushes a predicted step that follows another: guesses stay what they were, only local seats give something new.
+    pub(super) fn push_predicted_next(&self, batch: &mut StepBatch, tick: Tick, keep: Keep) {
+        batch.push_last_again(keep);
+        self.put_local(batch, tick);
+    }
+
+    fn put_local(&self, batch: &mut StepBatch, tick: Tick) {
+        for (seat, queue) in &self.seats {
+            if let Some(given) = queue.get(tick) {
+                batch.set_human_input(*seat, given);
+            }
         }
     }
+}
+
+/// What a guess goes by, besides the last confirmed input.
+#[derive(Clone, Copy)]
+pub(super) struct Guess<'a> {
+    pub(super) remote: RemotePrediction,
+    pub(super) schema: &'a InputSchema,
+}
+
+/// A step as if it had led to the start of a match: everyone is there and neutral.
+pub(super) fn push_start(batch: &mut StepBatch, seats: SeatCount, schema: &InputSchema) {
+    let (presence, epoch) = (Presence::Human, ControlEpoch(0));
+    batch.push_step(Keep::NOTHING);
+    let seat = SeatStep { input: schema.neutral(), substituted: false, malformed: false, presence, epoch };
+    (0..seats.count()).for_each(|_| batch.push_seat(seat));
+}
+
+/// A step as if it had led to a snapshot's state: what its seats did last.
+pub(super) fn push_last_inputs(
+    batch: &mut StepBatch,
+    inputs: &[LastInput],
+    seats: SeatCount,
+    schema: &InputSchema,
+) -> Result<(), SnapshotError> {
+    if inputs.len() != seats.count() || inputs.iter().any(|last| schema.validate(last.input.as_slice()).is_err()) {
+        return Err(SnapshotError::LastInputs);
+    }
+    batch.push_step(Keep::NOTHING);
+    for last in inputs {
+        let (input, presence, epoch) = (last.input.as_slice(), last.presence, last.epoch);
+        batch.push_seat(SeatStep { input, substituted: false, malformed: false, presence, epoch });
+    }
+    Ok(())
+}
+
+/// What a snapshot says of the seats of the step that led to its state.
+pub(super) fn last_inputs(step: &StepView<'_>) -> Vec<LastInput> {
+    step.seats().map(|seat| LastInput::new(seat.input, seat.presence, seat.epoch)).collect()
 }
