@@ -8,6 +8,7 @@ use core::ops::RangeInclusive;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::spare::Spares;
 use super::{
     AdvanceError, Capabilities, Checkpoint, CheckpointError, CheckpointTable, CreateError, HydrateError, Keep, Kept,
     Output, Runtime, RuntimeFactory, StepBatch, StepView, check_descriptor,
@@ -245,6 +246,10 @@ where
 }
 
 /// A native game behind the [`Runtime`] trait. A checkpoint is a clone of the state.
+///
+/// A released checkpoint's state is kept and overwritten by a later one, with `clone_from`: a state whose `clone_from` uses
+/// its own memory again, as [`CheckpointClone`](crate::chunked) derives it, is checkpointed without allocations. Where most
+/// of a large state stays the same from tick to tick, keep it in a [`Chunked`](crate::chunked::Chunked).
 pub struct NativeRuntime<S: Simulation, C = SerdeState> {
     manifest: IdentityManifest,
     capabilities: Capabilities,
@@ -252,6 +257,7 @@ pub struct NativeRuntime<S: Simulation, C = SerdeState> {
     state: S,
     tick: Tick,
     checkpoints: CheckpointTable<Saved<S>>,
+    spares: Spares<Saved<S>>,
     commands: Vec<(CommandSource, S::Command)>,
     command_ends: Vec<usize>,
     scratch: Vec<u8>,
@@ -288,6 +294,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             state: state.map_err(|code| CreateError::Refused { code })?,
             tick: Tick::ZERO,
             checkpoints: CheckpointTable::default(),
+            spares: Spares::new(),
             commands: Vec::new(),
             command_ends: Vec::new(),
             scratch: Vec::new(),
@@ -343,7 +350,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             None
         };
         let checkpoint = keep.contains(Keep::CHECKPOINT).then(|| {
-            let saved = Saved { state: self.state.clone(), tick: self.tick, exported: None };
+            let saved = self.save();
             self.checkpoints.issue(self.tick, saved)
         });
         let projection = keep.contains(Keep::PROJECTION).then(|| {
@@ -353,6 +360,21 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
         });
         output.kept.push(Kept { tick: self.tick, checkpoint, checksum, projection });
         Ok(())
+    }
+
+    fn save(&mut self) -> Saved<S> {
+        let Some(mut saved) = self.spares.take() else {
+            return Saved { state: self.state.clone(), tick: self.tick, exported: None };
+        };
+        saved.state.clone_from(&self.state);
+        saved.tick = self.tick;
+        saved
+    }
+
+    fn discard(&mut self, mut saved: Saved<S>) {
+        // A donor's copy is as large as a state, and seldom asked for.
+        saved.exported = None;
+        self.spares.put(saved);
     }
 }
 
@@ -392,17 +414,23 @@ where
         let malformed_commands = self.decode_commands(batch);
         // Only capturing a checksum can fail here, so only then is there something to go back to.
         let captures = batch.steps().any(|view| view.keep().contains(Keep::CHECKSUM));
-        let before = captures.then(|| (self.state.clone(), self.tick, self.checkpoints.len()));
+        let before = captures.then(|| (self.save(), self.checkpoints.len()));
         let (kept, projected) = (output.kept.len(), output.projections.len());
         let ran = self.run(batch, output);
-        match (&ran, before) {
-            (Err(_), Some((state, tick, checkpoints))) => {
-                (self.state, self.tick) = (state, tick);
-                while self.checkpoints.len() > checkpoints && self.checkpoints.pop().is_some() {}
-                output.kept.truncate(kept);
-                output.projections.truncate(projected);
+        if let (Err(_), Some((before, checkpoints))) = (&ran, &before) {
+            self.state.clone_from(&before.state);
+            self.tick = before.tick;
+            while self.checkpoints.len() > *checkpoints {
+                let Some(issued) = self.checkpoints.pop() else { break };
+                self.discard(issued);
             }
-            _ => output.malformed_commands += malformed_commands,
+            output.kept.truncate(kept);
+            output.projections.truncate(projected);
+        } else {
+            output.malformed_commands += malformed_commands;
+        }
+        if let Some((before, _)) = before {
+            self.discard(before);
         }
         ran
     }
@@ -415,12 +443,16 @@ where
         let saved = self.checkpoints.get(checkpoint)?;
         self.state.clone_from(&saved.state);
         self.tick = saved.tick;
-        while self.checkpoints.pop_younger(checkpoint).is_some() {}
+        while let Some(younger) = self.checkpoints.pop_younger(checkpoint) {
+            self.discard(younger);
+        }
         Ok(())
     }
 
     fn release(&mut self, checkpoint: Checkpoint) -> Result<(), CheckpointError> {
-        self.checkpoints.release(checkpoint).map(drop)
+        let released = self.checkpoints.release(checkpoint)?;
+        self.discard(released);
+        Ok(())
     }
 
     fn export(
@@ -457,6 +489,7 @@ where
             return Err(HydrateError::NotCanonical { offset: equal as u64 });
         }
         while self.checkpoints.pop().is_some() {}
+        self.spares.clear();
         (self.state, self.tick) = (state, tick);
         Ok(())
     }
