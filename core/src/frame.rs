@@ -93,6 +93,7 @@ impl Frame {
     }
 
     /// Adds the next seat. Seats come before commands.
+    #[inline]
     pub fn push_seat(&mut self, seat: SeatFrame<'_>) {
         let start = position(&self.bytes, 0);
         self.bytes.extend_from_slice(seat.input.unwrap_or_default());

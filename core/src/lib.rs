@@ -116,6 +116,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod asset;
+pub mod chunked;
 pub mod client;
 pub mod codec;
 pub mod config;

@@ -69,6 +69,7 @@ impl CommandRecord {
 }
 
 /// How far `bytes` are filled from `begin` on. Nothing that fits a message reaches 4 GiB; what did would be seen as empty.
+#[inline]
 pub(crate) fn position(bytes: &[u8], begin: usize) -> u32 {
     u32::try_from(bytes.len() - begin).unwrap_or(u32::MAX)
 }

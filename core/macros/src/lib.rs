@@ -1,5 +1,5 @@
-//! Derives for the input types of Retick's games (S2). Use them through `retick_core::input`, whose documentation has examples
-//! that run; what they expand to names that crate.
+//! Derives for the input types of Retick's games (S2), and for their states (K3). Use them through `retick_core::input` and
+//! `retick_core::chunked`, whose documentation has examples that run; what the former expand to names that crate.
 //!
 //! A mistake is a compile error at the token that is wrong: what the tokens show is refused here, and what only types and
 //! constants show (an empty range, more flags than a type holds, an input that is too large) by constants in the expansion.
@@ -8,6 +8,7 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod attributes;
+mod checkpoint_clone;
 mod game_input;
 mod input_choice;
 
@@ -44,4 +45,19 @@ pub fn derive_game_input(input: TokenStream) -> TokenStream {
 pub fn derive_input_choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     input_choice::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Implements `Clone` for a game's state, with both `clone` and `clone_from` going field by field (K3).
+///
+/// A native runtime keeps the states of released checkpoints and overwrites them by `clone_from`. The standard library's
+/// derive leaves that method at its default, `*self = source.clone()`, which frees what the old state had allocated and
+/// allocates it anew, in every tick. Field by field, a `Vec` keeps its buffer, and a `Chunked` the chunks that it replaced.
+///
+/// For structs and enums of any kind. Type parameters must be `Clone`. Of an enum, `clone_from` goes field by field while the
+/// variant stays the same, and is the default otherwise. Derive it on the types of the fields too: each is overwritten by
+/// its own `clone_from`.
+#[proc_macro_derive(CheckpointClone)]
+pub fn derive_checkpoint_clone(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    checkpoint_clone::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

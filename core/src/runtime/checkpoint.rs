@@ -46,6 +46,9 @@ pub enum CheckpointError {
     },
 }
 
+/// How many of the oldest entries are looked at first: a session keeps two or three report ticks before its frontier.
+const OLDEST_TRIED: usize = 4;
+
 /// The checkpoints of one runtime, oldest first, each with a backend's `T`: the bookkeeping of linear history that every
 /// backend shares.
 #[derive(Clone, Debug)]
@@ -117,12 +120,13 @@ impl<T> CheckpointTable<T> {
         found.filter(|index| self.entries[*index].0 == checkpoint).ok_or(stale)
     }
 
-    /// Where the handle stands if it is the oldest, or if none was released since it was issued: the usual cases.
+    /// Where the handle stands if it is one of the oldest, or if none was released since it was issued: the usual cases.
     fn guess(&self, checkpoint: Checkpoint) -> Option<usize> {
-        let (oldest, youngest) = (self.entries.front()?.0, self.entries.back()?.0);
-        if oldest == checkpoint {
-            return Some(0);
+        let oldest = self.entries.iter().take(OLDEST_TRIED).position(|(entry, _)| *entry == checkpoint);
+        if oldest.is_some() {
+            return oldest;
         }
+        let youngest = self.entries.back()?.0;
         let back = usize::try_from(youngest.serial.checked_sub(checkpoint.serial)?).ok()?;
         let index = (self.entries.len() - 1).checked_sub(back)?;
         (self.entries.get(index)?.0 == checkpoint).then_some(index)

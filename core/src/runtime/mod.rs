@@ -8,6 +8,7 @@ pub mod abi;
 mod batch;
 mod checkpoint;
 mod native;
+mod spare;
 
 use alloc::boxed::Box;
 use alloc::string::String;

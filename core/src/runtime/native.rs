@@ -8,6 +8,7 @@ use core::ops::RangeInclusive;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::spare::Spares;
 use super::{
     AdvanceError, Capabilities, Checkpoint, CheckpointError, CheckpointTable, CreateError, HydrateError, Keep, Kept,
     Output, Runtime, RuntimeFactory, StepBatch, StepView, check_descriptor,
@@ -245,23 +246,24 @@ where
 }
 
 /// A native game behind the [`Runtime`] trait. A checkpoint is a clone of the state.
+///
+/// A released checkpoint's state is kept and overwritten by a later one, with `clone_from`: a state whose `clone_from` uses
+/// its own memory again, as [`CheckpointClone`](crate::chunked) derives it, is checkpointed without allocations. Where most
+/// of a large state stays the same from tick to tick, keep it in a [`Chunked`](crate::chunked::Chunked).
 pub struct NativeRuntime<S: Simulation, C = SerdeState> {
     manifest: IdentityManifest,
     capabilities: Capabilities,
     seats: SeatCount,
     state: S,
     tick: Tick,
-    checkpoints: CheckpointTable<Saved<S>>,
+    checkpoints: CheckpointTable<S>,
+    spares: Spares<S>,
+    /// The bytes of checkpoints that are being exported in pieces.
+    exported: Vec<(Checkpoint, Vec<u8>)>,
     commands: Vec<(CommandSource, S::Command)>,
     command_ends: Vec<usize>,
     scratch: Vec<u8>,
     codec: PhantomData<fn() -> C>,
-}
-
-struct Saved<S> {
-    state: S,
-    tick: Tick,
-    exported: Option<Vec<u8>>,
 }
 
 impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
@@ -288,6 +290,8 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             state: state.map_err(|code| CreateError::Refused { code })?,
             tick: Tick::ZERO,
             checkpoints: CheckpointTable::default(),
+            spares: Spares::new(),
+            exported: Vec::new(),
             commands: Vec::new(),
             command_ends: Vec::new(),
             scratch: Vec::new(),
@@ -347,7 +351,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             None
         };
         let checkpoint = keep.contains(Keep::CHECKPOINT).then(|| {
-            let saved = Saved { state: self.state.clone(), tick: self.tick, exported: None };
+            let saved = self.save();
             self.checkpoints.issue(self.tick, saved)
         });
         let projection = keep.contains(Keep::PROJECTION).then(|| {
@@ -357,6 +361,18 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
         });
         output.kept.push(Kept { tick: self.tick, checkpoint, checksum, projection });
         Ok(())
+    }
+
+    fn save(&mut self) -> S {
+        let Some(mut saved) = self.spares.take() else { return self.state.clone() };
+        saved.clone_from(&self.state);
+        saved
+    }
+
+    /// Forgets the bytes of checkpoints that are gone. Few are ever exported.
+    fn forget_exported(&mut self) {
+        let checkpoints = &mut self.checkpoints;
+        self.exported.retain(|(checkpoint, _)| checkpoints.get(*checkpoint).is_ok());
     }
 }
 
@@ -396,17 +412,23 @@ where
         let malformed_commands = self.decode_commands(batch);
         // Only capturing a checksum can fail here, so only then is there something to go back to.
         let captures = batch.keeps_any(Keep::CHECKSUM);
-        let before = captures.then(|| (self.state.clone(), self.tick, self.checkpoints.len()));
+        let before = captures.then(|| (self.save(), self.tick, self.checkpoints.len()));
         let (kept, projected) = (output.kept.len(), output.projections.len());
         let ran = self.run(batch, output);
-        match (&ran, before) {
-            (Err(_), Some((state, tick, checkpoints))) => {
-                (self.state, self.tick) = (state, tick);
-                while self.checkpoints.len() > checkpoints && self.checkpoints.pop().is_some() {}
-                output.kept.truncate(kept);
-                output.projections.truncate(projected);
+        if let (Err(_), Some((before, tick, checkpoints))) = (&ran, &before) {
+            self.state.clone_from(before);
+            self.tick = *tick;
+            while self.checkpoints.len() > *checkpoints {
+                let Some(issued) = self.checkpoints.pop() else { break };
+                self.spares.put(issued);
             }
-            _ => output.malformed_commands += malformed_commands,
+            output.kept.truncate(kept);
+            output.projections.truncate(projected);
+        } else {
+            output.malformed_commands += malformed_commands;
+        }
+        if let Some((before, ..)) = before {
+            self.spares.put(before);
         }
         ran
     }
@@ -416,15 +438,20 @@ where
     }
 
     fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), CheckpointError> {
-        let saved = self.checkpoints.get(checkpoint)?;
-        self.state.clone_from(&saved.state);
-        self.tick = saved.tick;
-        while self.checkpoints.pop_younger(checkpoint).is_some() {}
+        self.state.clone_from(self.checkpoints.get(checkpoint)?);
+        self.tick = checkpoint.tick();
+        while let Some(younger) = self.checkpoints.pop_younger(checkpoint) {
+            self.spares.put(younger);
+        }
+        self.forget_exported();
         Ok(())
     }
 
     fn release(&mut self, checkpoint: Checkpoint) -> Result<(), CheckpointError> {
-        self.checkpoints.release(checkpoint).map(drop)
+        let released = self.checkpoints.release(checkpoint)?;
+        self.spares.put(released);
+        self.forget_exported();
+        Ok(())
     }
 
     fn export(
@@ -434,14 +461,15 @@ where
         max_bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<u64, CheckpointError> {
-        let Saved { state, tick, exported } = self.checkpoints.get(checkpoint)?;
-        if exported.is_none() {
-            let mut bytes = Vec::new();
-            let encoded = encode_state::<S, C>(*tick, state, &mut bytes);
-            encoded.map_err(|error| CheckpointError::Capture { tick: *tick, error })?;
-            *exported = Some(bytes);
+        let state = self.checkpoints.get(checkpoint)?;
+        if !self.exported.iter().any(|(exported, _)| *exported == checkpoint) {
+            let (tick, mut bytes) = (checkpoint.tick(), Vec::new());
+            let encoded = encode_state::<S, C>(tick, state, &mut bytes);
+            encoded.map_err(|error| CheckpointError::Capture { tick, error })?;
+            self.exported.push((checkpoint, bytes));
         }
-        let bytes = exported.as_deref().unwrap_or_default();
+        let exported = self.exported.iter().find(|(exported, _)| *exported == checkpoint);
+        let bytes = exported.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
         out.extend_from_slice(&rest[..rest.len().min(max_bytes)]);
         Ok(bytes.len() as u64)
@@ -461,6 +489,8 @@ where
             return Err(HydrateError::NotCanonical { offset: equal as u64 });
         }
         while self.checkpoints.pop().is_some() {}
+        self.spares.clear();
+        self.exported.clear();
         (self.state, self.tick) = (state, tick);
         Ok(())
     }
