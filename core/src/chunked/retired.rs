@@ -16,6 +16,13 @@ const PROBES: usize = 4;
 /// With this many free blocks at hand, a request looks at none. Blocks that checkpoints hold stand in the queue in runs; what
 /// is set aside before a run serves while it passes.
 const FREE_ENOUGH: usize = 64;
+/// How many more a request looks at before it allocates.
+const LAST_PROBES: usize = 256;
+/// A request that finds nothing adds one block for this many that are kept. How many are held by others changes from tick to
+/// tick; without a reserve above the most so far, the last few allocations would be far apart and never end.
+const KEPT_PER_RESERVE: usize = 8;
+/// Most blocks that one request adds.
+const MAX_RESERVE: usize = 16;
 /// How many blocks beyond the limit are given up whenever one is put.
 const EVICTIONS: usize = 2;
 
@@ -89,7 +96,8 @@ impl<T> Retired<T> {
     }
 
     fn take(&mut self, height: usize) -> Option<Arc<Block<T>>> {
-        let mut block = self.shelves.get_mut(height)?.take()?;
+        let limit = self.limit(height);
+        let mut block = self.shelves.get_mut(height)?.take(height, limit)?;
         *Arc::get_mut(&mut block)?.is_retired.get_mut() = false;
         Some(block)
     }
@@ -156,15 +164,23 @@ impl<T> Shelf<T> {
         self.waiting.len() + self.free.len()
     }
 
-    fn take(&mut self) -> Option<Arc<Block<T>>> {
+    fn take(&mut self, height: usize, limit: usize) -> Option<Arc<Block<T>>> {
         if self.free.len() < FREE_ENOUGH {
-            self.probe();
+            self.probe(PROBES);
+        }
+        if self.free.is_empty() {
+            self.probe(LAST_PROBES);
+        }
+        if self.free.is_empty() {
+            let reserve = (self.len() / KEPT_PER_RESERVE).min(MAX_RESERVE).min(limit.saturating_sub(self.len()));
+            self.free.extend((0..reserve).map(|_| Arc::new(Block::vacant(height))));
         }
         self.free.pop()
     }
 
-    fn probe(&mut self) {
-        for _ in 0..PROBES.min(self.waiting.len()) {
+    /// Sets those aside that nobody else holds any more, of the next `count` that wait.
+    fn probe(&mut self, count: usize) {
+        for _ in 0..count.min(self.waiting.len()) {
             let Some(block) = self.waiting.pop_front() else { return };
             if Arc::strong_count(&block) == 1 {
                 self.free.push(block);

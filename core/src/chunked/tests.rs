@@ -288,19 +288,21 @@ fn with_checkpoints(replaced: usize) -> (Chunked<Wide>, Vec<Chunked<Wide>>) {
 #[test]
 fn k4_replaced_chunks_are_kept_up_to_a_limit() {
     let limit = RETIRED_PER_BLOCK + RETIRED_BASE;
-    let (live, checkpoints) = with_checkpoints(limit);
-    assert_eq!((live.retired.limit(0), live.retired.kept(0)), (limit, limit));
-    drop((live, checkpoints));
-    let (live, checkpoints) = with_checkpoints(limit + 1);
-    assert_eq!(live.retired.kept(0), limit);
-    for (checkpoint, expected) in checkpoints.iter().zip(0..) {
-        assert_eq!(checkpoint[0].value, expected);
+    // At the limit one more is kept for each that is given up.
+    for replaced in [limit, limit + 1, 2 * limit] {
+        let (live, checkpoints) = with_checkpoints(replaced);
+        assert_eq!((live.retired.limit(0), live.retired.kept(0)), (limit, limit), "{replaced} replaced");
+        for (checkpoint, expected) in checkpoints.iter().zip(0..) {
+            assert_eq!(checkpoint[0].value, expected);
+        }
+        // What was given up can be kept by another writer, and so can all when this one ends.
+        let given_up = checkpoints.iter().filter(|checkpoint| !is_retired(checkpoint)).count();
+        assert!(given_up >= replaced - limit, "{given_up} of {replaced}");
+        drop(live);
+        assert!(!checkpoints.iter().any(is_retired));
     }
-    // The one that was given up can be kept by another writer.
-    let given_up = checkpoints.iter().filter(|checkpoint| !is_retired(checkpoint)).count();
-    assert_eq!(given_up, 1);
-    drop(live);
-    assert!(!checkpoints.iter().any(is_retired), "a writer that ends gives up all");
+    let (live, checkpoints) = with_checkpoints(limit / 2);
+    assert!((limit / 2..limit).contains(&live.retired.kept(0)) && checkpoints.iter().all(is_retired));
 }
 
 fn is_retired(chunked: &Chunked<Wide>) -> bool {
