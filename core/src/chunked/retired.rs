@@ -97,9 +97,30 @@ impl<T> Retired<T> {
 
     fn take(&mut self, height: usize) -> Option<Arc<Block<T>>> {
         let limit = self.limit(height);
-        let mut block = self.shelves.get_mut(height)?.take(height, limit)?;
+        if !self.shelves.get_mut(height)?.has_free(PROBES) {
+            self.strip_above(height);
+            let shelf = &mut self.shelves[height];
+            if !shelf.has_free(LAST_PROBES) {
+                shelf.reserve(height, limit);
+            }
+        }
+        let mut block = self.shelves[height].free.pop()?;
         *Arc::get_mut(&mut block)?.is_retired.get_mut() = false;
         Some(block)
+    }
+
+    /// Takes the children out of the free nodes above `height`. A node keeps them until it is overwritten, and one at the
+    /// bottom of the heap of free nodes may never be; they would pass for blocks that others hold.
+    fn strip_above(&mut self, height: usize) {
+        for above in (height + 1..self.shelves.len()).rev() {
+            self.shelves[above].probe(LAST_PROBES);
+            for node in 0..self.shelves[above].free.len() {
+                let block = Arc::get_mut(&mut self.shelves[above].free[node]);
+                let Some(Block { body: Body::Node(children), .. }) = block else { continue };
+                let children = core::mem::replace(children, [const { None }; FAN_OUT]);
+                children.into_iter().for_each(|child| self.reclaim(child, above - 1));
+            }
+        }
     }
 }
 
@@ -164,18 +185,19 @@ impl<T> Shelf<T> {
         self.waiting.len() + self.free.len()
     }
 
-    fn take(&mut self, height: usize, limit: usize) -> Option<Arc<Block<T>>> {
+    /// Whether a free block is at hand; looks at `probes` of those that wait when few are.
+    fn has_free(&mut self, probes: usize) -> bool {
         if self.free.len() < FREE_ENOUGH {
-            self.probe(PROBES);
+            self.probe(probes);
         }
-        if self.free.is_empty() {
-            self.probe(LAST_PROBES);
-        }
-        if self.free.is_empty() {
-            let reserve = (self.len() / KEPT_PER_RESERVE).min(MAX_RESERVE).min(limit.saturating_sub(self.len()));
-            self.free.extend((0..reserve).map(|_| Arc::new(Block::vacant(height))));
-        }
-        self.free.pop()
+        !self.free.is_empty()
+    }
+
+    /// Adds free blocks, within `limit`.
+    fn reserve(&mut self, height: usize, limit: usize) {
+        let room = limit.saturating_sub(self.len());
+        let count = (self.len() / KEPT_PER_RESERVE).min(MAX_RESERVE).min(room);
+        self.free.extend((0..count).map(|_| Arc::new(Block::vacant(height))));
     }
 
     /// Sets those aside that nobody else holds any more, of the next `count` that wait.
