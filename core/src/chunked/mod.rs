@@ -63,6 +63,15 @@ use core::{fmt, mem};
 
 pub use iter::Iter;
 /// Implements `Clone` with a `clone_from` that goes field by field, so that an overwritten state's memory is used again.
+///
+/// Not for unions, of which nobody can say which field to clone:
+/// ```compile_fail
+/// #[derive(retick_core::chunked::CheckpointClone)]
+/// union Bits {
+///     float: f32,
+///     int: u32,
+/// }
+/// ```
 #[cfg(feature = "derive")]
 #[cfg_attr(docsrs, doc(cfg(feature = "derive")))]
 pub use retick_macros::CheckpointClone;

@@ -16,6 +16,13 @@ const PROBES: usize = 4;
 /// With this many free blocks at hand, a request looks at none. Blocks that checkpoints hold stand in the queue in runs; what
 /// is set aside before a run serves while it passes.
 const FREE_ENOUGH: usize = 64;
+/// How many more a request looks at before it allocates.
+const LAST_PROBES: usize = 256;
+/// A request that finds nothing adds one block for this many that are kept. How many are held by others changes from tick to
+/// tick; without a reserve above the most so far, the last few allocations would be far apart and never end.
+const KEPT_PER_RESERVE: usize = 8;
+/// Most blocks that one request adds.
+const MAX_RESERVE: usize = 16;
 /// How many blocks beyond the limit are given up whenever one is put.
 const EVICTIONS: usize = 2;
 
@@ -89,9 +96,31 @@ impl<T> Retired<T> {
     }
 
     fn take(&mut self, height: usize) -> Option<Arc<Block<T>>> {
-        let mut block = self.shelves.get_mut(height)?.take()?;
+        let limit = self.limit(height);
+        if !self.shelves.get_mut(height)?.has_free(PROBES) {
+            self.strip_above(height);
+            let shelf = &mut self.shelves[height];
+            if !shelf.has_free(LAST_PROBES) {
+                shelf.reserve(height, limit);
+            }
+        }
+        let mut block = self.shelves[height].free.pop()?;
         *Arc::get_mut(&mut block)?.is_retired.get_mut() = false;
         Some(block)
+    }
+
+    /// Takes the children out of the free nodes above `height`. A node keeps them until it is overwritten, and one at the
+    /// bottom of the heap of free nodes may never be; they would pass for blocks that others hold.
+    fn strip_above(&mut self, height: usize) {
+        for above in (height + 1..self.shelves.len()).rev() {
+            self.shelves[above].probe(LAST_PROBES);
+            for node in 0..self.shelves[above].free.len() {
+                let block = Arc::get_mut(&mut self.shelves[above].free[node]);
+                let Some(Block { body: Body::Node(children), .. }) = block else { continue };
+                let children = core::mem::replace(children, [const { None }; FAN_OUT]);
+                children.into_iter().for_each(|child| self.reclaim(child, above - 1));
+            }
+        }
     }
 }
 
@@ -156,15 +185,24 @@ impl<T> Shelf<T> {
         self.waiting.len() + self.free.len()
     }
 
-    fn take(&mut self) -> Option<Arc<Block<T>>> {
+    /// Whether a free block is at hand; looks at `probes` of those that wait when few are.
+    fn has_free(&mut self, probes: usize) -> bool {
         if self.free.len() < FREE_ENOUGH {
-            self.probe();
+            self.probe(probes);
         }
-        self.free.pop()
+        !self.free.is_empty()
     }
 
-    fn probe(&mut self) {
-        for _ in 0..PROBES.min(self.waiting.len()) {
+    /// Adds free blocks, within `limit`.
+    fn reserve(&mut self, height: usize, limit: usize) {
+        let room = limit.saturating_sub(self.len());
+        let count = (self.len() / KEPT_PER_RESERVE).min(MAX_RESERVE).min(room);
+        self.free.extend((0..count).map(|_| Arc::new(Block::vacant(height))));
+    }
+
+    /// Sets those aside that nobody else holds any more, of the next `count` that wait.
+    fn probe(&mut self, count: usize) {
+        for _ in 0..count.min(self.waiting.len()) {
             let Some(block) = self.waiting.pop_front() else { return };
             if Arc::strong_count(&block) == 1 {
                 self.free.push(block);

@@ -39,6 +39,14 @@ impl<T> Block<T> {
     pub(super) fn new(body: Body<T>) -> Block<T> {
         Block { is_retired: AtomicBool::new(false), body }
     }
+
+    /// A block of this height to be overwritten: a chunk with room and no elements, or a node without children.
+    pub(super) fn vacant(height: usize) -> Block<T> {
+        Block::new(match height {
+            0 => Body::Chunk(Vec::with_capacity(Self::CHUNK_LEN)),
+            _ => Body::Node([const { None }; FAN_OUT]),
+        })
+    }
 }
 
 /// The greatest power of two of elements that fit [`CHUNK_BYTES`], and at least one.

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a panic in a test is a red test")]
 
+#[cfg(feature = "derive")]
+mod checkpoint_clone;
+mod chunked;
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use allocation_counter::measure;
+use allocation_counter::{AllocationInfo, measure};
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret};
 use retick_core::client::{Client, ClientConfig, Output};
 use retick_core::config::{ConfigSchema, SessionConfig};
@@ -18,6 +18,8 @@ use retick_core::seat::{Generation, Presence, Seat, SeatCount};
 use retick_core::session::{Budget, Session, SessionPolicy};
 use retick_core::tick::{Tick, TickRate};
 use serde::{Deserialize, Serialize};
+
+mod chunked;
 
 /// A state without a heap, so that every allocation counted is one of the kernel's.
 #[derive(Clone, Serialize, Deserialize)]
@@ -68,7 +70,10 @@ fn factory() -> Arc<NativeFactory<Sums>> {
     Arc::new(NativeFactory::new(|sources| sources.module("main.rs", include_bytes!("main.rs"))).unwrap())
 }
 
-fn descriptor(factory: &NativeFactory<Sums>) -> MatchDescriptor {
+fn descriptor<S>(factory: &NativeFactory<S>) -> MatchDescriptor
+where
+    NativeFactory<S>: RuntimeFactory,
+{
     let seats = SeatCount::new(2).unwrap();
     MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats)
 }
@@ -77,37 +82,53 @@ fn value(seat: usize, tick: u64) -> u8 {
     (tick * 7 + seat as u64 * 3).to_le_bytes()[0]
 }
 
+/// A session in which seat 0 is local, and a checksum is due in every tenth tick.
+fn session<S>(factory: &NativeFactory<S>) -> Session
+where
+    NativeFactory<S>: RuntimeFactory,
+{
+    let descriptor = descriptor(factory);
+    let runtime = factory.create(&descriptor).unwrap();
+    let policy = SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() };
+    Session::new(runtime, &descriptor, policy, [Seat::new(0).unwrap()].into_iter().collect()).unwrap()
+}
+
+/// Plays `tick` in which the frame of seven ticks ago is there, and says whether it rolled back.
+fn turn(session: &mut Session, frame: &mut Frame, tick: u64) -> bool {
+    session.submit(Seat::new(0).unwrap(), Tick::new(tick), &[value(0, tick)]).unwrap();
+    if let Some(late) = tick.checked_sub(7) {
+        frame.reset(Generation(0), Tick::new(late));
+        for seat in 0..2 {
+            let packed = [value(seat, late)];
+            let presence = Presence::Human;
+            frame.push_seat(SeatFrame { input: Some(&packed), presence, ..SeatFrame::default() });
+        }
+        session.confirm(frame).unwrap();
+    }
+    let budget = Budget { confirmed_frames: usize::MAX, target: Tick::new(tick + 1) };
+    let progress = session.advance(budget).unwrap();
+    while session.poll_event().is_some() {}
+    progress.resimulated > 0
+}
+
+/// Allocations in the `counted` ticks after `warm_up`, in nearly all of which the session rolls back.
+fn allocations(session: &mut Session, warm_up: u64, counted: u64) -> AllocationInfo {
+    let mut frame = Frame::new(Generation(0), Tick::ZERO);
+    (0..warm_up).for_each(|tick| {
+        turn(session, &mut frame, tick);
+    });
+    let mut rollbacks = 0;
+    let info = measure(|| {
+        rollbacks = (warm_up..warm_up + counted).filter(|tick| turn(session, &mut frame, *tick)).count();
+    });
+    assert!(rollbacks as u64 > counted * 9 / 10, "{rollbacks} rollbacks");
+    info
+}
+
 /// Every tick rolls back seven ticks, takes and releases checkpoints, projects, and now and then gives a checksum.
 #[test]
 fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
-    let factory = factory();
-    let descriptor = descriptor(&factory);
-    let runtime = factory.create(&descriptor).unwrap();
-    let local = Seat::new(0).unwrap();
-    let policy = SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() };
-    let mut session = Session::new(runtime, &descriptor, policy, [local].into_iter().collect()).unwrap();
-    let mut frame = Frame::new(Generation(0), Tick::ZERO);
-    let (mut rollbacks, mut turn) = (0, |session: &mut Session, tick: u64| {
-        session.submit(local, Tick::new(tick), &[value(0, tick)]).unwrap();
-        if let Some(late) = tick.checked_sub(7) {
-            frame.reset(Generation(0), Tick::new(late));
-            for seat in 0..2 {
-                let packed = [value(seat, late)];
-                let presence = Presence::Human;
-                frame.push_seat(SeatFrame { input: Some(&packed), presence, ..SeatFrame::default() });
-            }
-            session.confirm(&frame).unwrap();
-        }
-        let budget = Budget { confirmed_frames: usize::MAX, target: Tick::new(tick + 1) };
-        let progress = session.advance(budget).unwrap();
-        while session.poll_event().is_some() {}
-        u64::from(progress.resimulated > 0)
-    });
-    (0..600).for_each(|tick| {
-        turn(&mut session, tick);
-    });
-    let counted = measure(|| rollbacks += (600..1600).map(|tick| turn(&mut session, tick)).sum::<u64>());
-    assert!(rollbacks > 900, "{rollbacks} rollbacks");
+    let counted = allocations(&mut session(&factory()), 600, 1000);
     assert_eq!(counted.count_total, 0, "{counted:?}");
 }
 
