@@ -1,0 +1,58 @@
+//! A game whose state has no canonical form after an input that it can't bear: to capture it fails, in whichever tick that is.
+
+use retick_core::config::ConfigSchema;
+use retick_core::runtime::{
+    Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, Simulation, StepContext,
+};
+use retick_core::tick::TickRate;
+use retick_testing::fixtures::TallyInput;
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// The input after which the state has no form, until the next step.
+pub const POISON: i32 = 77;
+
+/// Inputs in order, as a mix; and whether the state is whole.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Brittle {
+    mix: u64,
+    #[serde(serialize_with = "whole")]
+    broken: bool,
+}
+
+fn whole<S: Serializer>(broken: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    if *broken { Err(S::Error::custom("broken")) } else { serializer.serialize_bool(false) }
+}
+
+impl Simulation for Brittle {
+    type Input = TallyInput;
+    type Command = NoCommand;
+
+    fn describe() -> GameDescription {
+        GameDescription {
+            tick_rate: TickRate::Hz60,
+            state_schema: "brittle/state/v1",
+            config_schema: ConfigSchema::empty(),
+            seats: 1..=8,
+            capabilities: Capabilities { commands: false, projection: true },
+        }
+    }
+
+    fn init(_: &InitContext<'_>) -> Result<Brittle, u32> {
+        Ok(Brittle { mix: 1, broken: false })
+    }
+
+    fn step(&mut self, context: &StepContext<'_, Brittle>) {
+        let inputs = || context.seats().map(|seat| context.input(seat).0);
+        inputs().for_each(|input| self.mix = self.mix.wrapping_mul(31).wrapping_add(u64::from(input.cast_unsigned())));
+        self.broken = inputs().any(|input| input == POISON);
+    }
+
+    fn project(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.mix.to_le_bytes());
+    }
+}
+
+pub fn brittle_factory() -> NativeFactory<Brittle> {
+    NativeFactory::new(|sources| sources.module("brittle.rs", include_bytes!("brittle.rs"))).expect("a valid manifest")
+}
