@@ -15,7 +15,7 @@ use retick_core::tick::Tick;
 use retick_testing::fixtures::{pack_tally, tally_descriptor, tally_factory};
 use retick_testing::strict::{FaultPlan, StrictFactory, StrictProbe, Violation};
 
-use crate::brittle::{POISON, brittle_factory};
+use crate::brittle::{POISON, brittle_factory, living_states};
 use crate::games::exported;
 use crate::support::seat;
 
@@ -79,6 +79,8 @@ struct Seen {
     checksum: Checksum,
     projection: Vec<u8>,
     states: Vec<(Tick, Result<Vec<u8>, CheckpointError>)>,
+    /// States that are held at all: a failed batch leaves none behind that has no handle.
+    living: usize,
 }
 
 /// A runtime, all that it kept, and its handles, oldest first.
@@ -154,7 +156,7 @@ impl Lane {
             let read = self.runtime.export(handle, 0, usize::MAX, &mut bytes);
             (handle.tick(), read.map(|_| bytes))
         };
-        Seen { tick, checksum, projection, states: handles.into_iter().map(read).collect() }
+        Seen { tick, checksum, projection, states: handles.into_iter().map(read).collect(), living: living_states() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A game whose state has no canonical form after an input that it can't bear: to capture it fails, in whichever tick that is.
 
+use std::sync::Arc;
+
 use retick_core::config::ConfigSchema;
 use retick_core::runtime::{
     Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, Simulation, StepContext,
@@ -12,9 +14,24 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The input after which the state has no form, until the next step.
 pub const POISON: i32 = 77;
 
+thread_local! {
+    static LIVING: Arc<()> = Arc::new(());
+}
+
+/// How many states this thread's runtimes hold now, in the present and behind checkpoints.
+pub fn living_states() -> usize {
+    LIVING.with(Arc::strong_count) - 1
+}
+
+fn count_one_more() -> Arc<()> {
+    LIVING.with(Arc::clone)
+}
+
 /// Inputs in order, as a mix; and whether the state is whole.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Brittle {
+    #[serde(skip, default = "count_one_more")]
+    _counted: Arc<()>,
     mix: u64,
     #[serde(serialize_with = "whole")]
     broken: bool,
@@ -39,7 +56,7 @@ impl Simulation for Brittle {
     }
 
     fn init(_: &InitContext<'_>) -> Result<Brittle, u32> {
-        Ok(Brittle { mix: 1, broken: false })
+        Ok(Brittle { _counted: count_one_more(), mix: 1, broken: false })
     }
 
     fn step(&mut self, context: &StepContext<'_, Brittle>) {

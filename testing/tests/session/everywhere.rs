@@ -6,8 +6,10 @@ use retick_core::frame::Frame;
 use retick_core::session::SessionPolicy;
 use retick_core::snapshot::Snapshot;
 use retick_core::tick::Tick;
+use retick_testing::fixtures::zig;
 
 use crate::games::{Game, Player, State, games, straight};
+use crate::support::{frame, seat};
 
 /// Ticks of each match.
 const TICKS: u64 = 40;
@@ -43,6 +45,10 @@ struct Proof {
 impl Proof {
     fn new(game: Game) -> Proof {
         let frames = game.frames(TICKS);
+        Proof::of(game, frames)
+    }
+
+    fn of(game: Game, frames: Vec<Frame>) -> Proof {
         let straight = straight(game.factory.as_ref(), &game.descriptor(), &frames);
         assert_eq!(straight.len() as u64, TICKS + 1);
         Proof { game, frames, straight, covered: Covered::new() }
@@ -74,9 +80,7 @@ impl Proof {
 
     /// Asserts that from every tick to every depth, down to `S(first)`, there was a rollback; and none that is no such one.
     fn assert_complete(&mut self, first: u64, window: u16) {
-        let pairs = (1..=TICKS).flat_map(|tick| (1..=u64::from(window)).map(move |depth| (tick, depth)));
-        let all: Covered = pairs.filter(|(tick, depth)| tick - depth.min(tick) >= first && depth <= tick).collect();
-        assert_eq!(self.covered, all, "S({first}) on, window {window}");
+        assert_eq!(self.covered, every_pair(first, window), "S({first}) on, window {window}");
         // The first state was returned to, and the last was left, at one tick and at the whole window.
         let deepest = u64::from(window).min(TICKS - first);
         for depth in [1, deepest] {
@@ -84,6 +88,12 @@ impl Proof {
         }
         self.covered.clear();
     }
+}
+
+/// Each tick of the match with each depth that a window and the first state leave it.
+fn every_pair(first: u64, window: u16) -> Covered {
+    let depths = |tick: u64| 1..=u64::from(window).min(tick - first);
+    (first + 1..=TICKS).flat_map(|tick| depths(tick).map(move |depth| (tick, depth))).collect()
 }
 
 #[test]
@@ -104,8 +114,7 @@ fn s3_always_ahead_each_frame_rolls_back_from_each_tick_to_each_depth() {
 fn s3_the_resimulated_present_is_the_state_of_a_straight_run() {
     for mut proof in games().map(Proof::new) {
         for policy in policies() {
-            let window = u64::from(policy.prediction_window_ticks);
-            for (tick, depth) in (1..=TICKS).flat_map(|tick| (1..=window.min(tick)).map(move |depth| (tick, depth))) {
+            for (tick, depth) in every_pair(0, policy.prediction_window_ticks) {
                 let mut player = proof.game.player(policy);
                 player.confirm_to(&proof.frames, tick - depth, tick - depth);
                 player.predict_to(tick);
@@ -119,6 +128,33 @@ fn s3_the_resimulated_present_is_the_state_of_a_straight_run() {
             proof.assert_complete(0, policy.prediction_window_ticks);
         }
     }
+}
+
+/// As many right guesses as the window holds stand before the first wrong one: the frontier lies deeper than the rollback goes.
+#[test]
+fn s3_right_guesses_before_the_first_wrong_one_are_kept() {
+    let mut covered = Covered::new();
+    for wrong in 0..TICKS {
+        // Seat 1 stands still, as is guessed, until the wrong tick.
+        let remote = |tick: u64| if tick < wrong { 0 } else { tick as i32 + 1 };
+        let frame = |tick| frame(tick, [zig(seat(0), Tick::new(tick)), remote(tick)], [false; 2]);
+        let [game, _] = games();
+        let proof = Proof::of(game, (0..TICKS).map(frame).collect());
+        for policy in policies() {
+            let window = u64::from(policy.prediction_window_ticks);
+            for depth in 1..=window.min(TICKS - wrong) {
+                let (frontier, tick) = (wrong.saturating_sub(window - depth), wrong + depth);
+                let mut player = proof.game.player(policy);
+                player.confirm_to(&proof.frames, frontier, frontier);
+                player.predict_to(tick);
+                player.confirm_to(&proof.frames, tick, tick);
+                assert_eq!(player.rollbacks, [(wrong, tick)]);
+                proof.check(&mut player, tick);
+                covered.extend(proof.finish(player));
+            }
+        }
+    }
+    assert_eq!(covered, every_pair(0, WINDOWS[2]));
 }
 
 #[test]
