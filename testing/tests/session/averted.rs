@@ -1,5 +1,5 @@
-//! A game that faults at any tick, whatever was predicted and whenever frames come: the fault holds the session while it is only
-//! predicted, ends it once it is confirmed, and leaves no trace when a confirmed frame averts it (W5, K2).
+//! A game that faults at any tick, whatever was predicted and whenever frames come: the fault holds the session while it is
+//! only predicted, ends it once it is confirmed, and leaves no trace when a confirmed frame averts it (W5, K2).
 
 use std::cell::Cell;
 

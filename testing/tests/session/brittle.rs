@@ -1,4 +1,4 @@
-//! A game whose state has no canonical form after an input that it can't bear: to capture it fails, in whichever tick that is.
+//! A game whose state has no canonical form after an input that it can't bear: capturing it fails.
 
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// The input after which the state has no form, until the next step.
 pub const POISON: i32 = 77;
+/// With so many seats not even `S(0)` has a form.
+pub const UNCAPTURABLE_SEATS: u8 = 8;
 
 thread_local! {
     static LIVING: Arc<()> = Arc::new(());
@@ -55,8 +57,12 @@ impl Simulation for Brittle {
         }
     }
 
-    fn init(_: &InitContext<'_>) -> Result<Brittle, u32> {
-        Ok(Brittle { _counted: count_one_more(), mix: 1, broken: false })
+    fn init(context: &InitContext<'_>) -> Result<Brittle, u32> {
+        Ok(Brittle {
+            _counted: count_one_more(),
+            mix: 1,
+            broken: context.seats.count() == usize::from(UNCAPTURABLE_SEATS),
+        })
     }
 
     fn step(&mut self, context: &StepContext<'_, Brittle>) {

@@ -78,7 +78,7 @@ impl Proof {
         self.finish(player)
     }
 
-    /// Asserts that from every tick to every depth, down to `S(first)`, there was a rollback; and none that is no such one.
+    /// Asserts that there was a rollback from every tick to every depth, down to `S(first)`, and no other.
     fn assert_complete(&mut self, first: u64, window: u16) {
         assert_eq!(self.covered, every_pair(first, window), "S({first}) on, window {window}");
         // The first state was returned to, and the last was left, at one tick and at the whole window.
@@ -130,7 +130,7 @@ fn s3_the_resimulated_present_is_the_state_of_a_straight_run() {
     }
 }
 
-/// As many right guesses as the window holds stand before the first wrong one: the frontier lies deeper than the rollback goes.
+/// As many right guesses as the window holds stand before the first wrong one: the frontier lies deeper than the rollback.
 #[test]
 fn s3_right_guesses_before_the_first_wrong_one_are_kept() {
     let mut covered = Covered::new();

@@ -8,6 +8,7 @@ mod commands;
 mod everywhere;
 mod faults;
 mod games;
+mod refusals;
 mod retention;
 mod rollback;
 mod schedules;

@@ -1,4 +1,4 @@
-//! Sessions that differ in all that must not matter, on one match: each ends with the same bytes in every state that it can still
+//! Sessions that differ in all that must not matter, on one match: each has the same bytes in every state that it can still
 //! read, whenever frames arrive and whoever is hydrated from whom (S3, S4, S5, S8).
 
 use std::cell::Cell;
