@@ -5,6 +5,22 @@
 //! [`ConfigSchema::decode`] makes [`ConfigValues`] of it, or refuses it before tick 0. The bytes are the values in the
 //! schema's order, in the form of [`canonical`]: integers as eight little-endian bytes, a boolean
 //! as one byte, texts and bytes after their length. Nothing else decodes, so equal configs have equal bytes and digests.
+//!
+//! ```
+//! use retick_core::config::{ConfigSchema, ConfigValue, SessionConfig};
+//!
+//! let schema = ConfigSchema::builder("arena/v1").integer("rounds", 1..=9).text("map", 32).build()?;
+//! let config = schema.encode(&[("rounds", ConfigValue::Integer(3)), ("map", ConfigValue::Text("canyon".into()))])?;
+//! // What travels is bytes; every machine reads them with its own game's schema.
+//! let travelled = SessionConfig::from_bytes(config.bytes())?;
+//! assert_eq!(travelled.digest(), config.digest());
+//! let values = schema.decode(travelled.bytes())?;
+//! assert_eq!((values.integer("rounds"), values.text("map")), (Some(3), Some("canyon")));
+//! // Beyond a limit there is no config.
+//! let endless = schema.encode(&[("rounds", ConfigValue::Integer(10)), ("map", ConfigValue::Text("canyon".into()))]);
+//! assert!(endless.is_err());
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod error;
 #[cfg(test)]

@@ -1,4 +1,17 @@
 //! 32-byte BLAKE3 digests, one newtype for each meaning, and the contexts under which they are computed.
+//!
+//! ```
+//! use retick_core::digest::{Checksum, Digest};
+//!
+//! // A checksum is the plain BLAKE3 of a state's bytes, and is written in hexadecimal digits.
+//! let checksum = Checksum::of(b"abc");
+//! assert_eq!(checksum.to_string(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+//! assert_eq!(checksum.to_string().parse(), Ok(checksum));
+//! // Under another context the same parts have another digest.
+//! let contexts = ["my game 2026 save v1", "my game 2026 score v1"];
+//! let [save, score] = contexts.map(|context| Digest::derived(context, &[b"abc"]));
+//! assert_ne!(save, score);
+//! ```
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,22 @@
 //! The confirmed frame of one tick, its encoding, and the hash chain over all frames (A2, A12).
+//!
+//! ```
+//! use retick_core::frame::{CommandSource, Frame, SeatFrame};
+//! use retick_core::seat::{ControlEpoch, Generation, Presence, Seat};
+//! use retick_core::tick::Tick;
+//!
+//! let mut frame = Frame::new(Generation(0), Tick::new(7));
+//! let (presence, epoch) = (Presence::Human, ControlEpoch(1));
+//! frame.push_seat(SeatFrame { input: Some(&[40]), substituted: false, presence, epoch });
+//! // The second seat's input came too late: the authority put its last one in, and says so.
+//! frame.push_seat(SeatFrame { input: Some(&[9]), substituted: true, presence, epoch });
+//! frame.push_command(CommandSource::Authority, b"start");
+//!
+//! let [first, second] = [0, 1].map(|number| Seat::new(number).expect("below the limit"));
+//! assert_eq!((frame.input(first), frame.input(second)), (Some(&[40][..]), Some(&[9][..])));
+//! assert!(frame.substituted().contains(second) && !frame.substituted().contains(first));
+//! assert_eq!(frame.commands().next(), Some((CommandSource::Authority, &b"start"[..])));
+//! ```
 
 use alloc::vec::Vec;
 

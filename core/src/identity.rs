@@ -1,4 +1,27 @@
 //! What is played: the identity of the code and settings (K11), and the descriptor of one match (K12).
+//!
+//! ```
+//! use retick_core::config::SessionConfig;
+//! use retick_core::identity::{IdentityManifest, IdentityPart, MatchDescriptor};
+//! use retick_core::input::InputSchema;
+//! use retick_core::rng::SessionSeed;
+//! use retick_core::seat::SeatCount;
+//! use retick_core::tick::TickRate;
+//!
+//! let schema = InputSchema::builder("drive/v1").integer("steer", 0..=255).build()?;
+//! let builder = || IdentityManifest::builder("native", 1, TickRate::Hz60).input_schema(schema.clone());
+//! let manifest = |rules: &[u8]| builder().module("rules.rs", rules).build();
+//! let (mine, other) = (manifest(b"fn step() {}")?, manifest(b"fn step() { /* faster */ }")?);
+//! // One byte of the sources makes another game, and the manifests say where.
+//! assert_ne!(mine.identity(), other.identity());
+//! assert_eq!(mine.difference(&other), Some(IdentityPart::Module { path: "rules.rs".into() }));
+//!
+//! let seats = SeatCount::new(2).expect("two seats");
+//! let descriptor = MatchDescriptor::new(&mine, SessionConfig::empty(), SessionSeed::from_u64(1), seats);
+//! let travelled = MatchDescriptor::from_bytes(&descriptor.to_bytes())?;
+//! assert_eq!((travelled.identity(), travelled.digest()), (mine.identity(), descriptor.digest()));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 use alloc::string::String;
 use alloc::vec::Vec;

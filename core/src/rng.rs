@@ -5,6 +5,20 @@
 //!
 //! Only integer arithmetic and exact conversions happen here, so that every draw is the same on every machine. How many
 //! words each method draws is part of the contract: changing it changes every game.
+//!
+//! ```
+//! use retick_core::rng::{RngStream, SessionSeed};
+//!
+//! let seed = SessionSeed::from_u64(7);
+//! let [mut loot, mut weather] = ["loot", "weather"].map(|name| RngStream::derive(&seed, name));
+//! let saved = loot.clone();
+//! let rolls = [(); 4].map(|()| loot.range(1..=6));
+//! assert!(rolls.iter().all(|roll| (1..=6).contains(roll)));
+//! // Draws from another stream shift nothing, and a state that is restored draws the same again.
+//! let _ = weather.next_u64();
+//! loot = saved;
+//! assert_eq!([(); 4].map(|()| loot.range(1..=6)), rolls);
+//! ```
 
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};

@@ -1,4 +1,17 @@
 //! Seats: the input positions of a match, who drives them, and sets of them.
+//!
+//! ```
+//! use retick_core::seat::{MAX_SEATS, Seat, SeatCount, SeatSet};
+//!
+//! let seats = SeatCount::new(3).expect("1 to 128 seats");
+//! let mut local: SeatSet = seats.seats().take(2).collect();
+//! assert!(local.fits(seats) && local.len() == 2);
+//! let second = Seat::new(1).expect("below the limit");
+//! local.remove(second);
+//! assert!(!local.contains(second));
+//! // A seat beyond the limit is no seat.
+//! assert_eq!((Seat::new(MAX_SEATS), SeatCount::new(0)), (None, None));
+//! ```
 
 use core::fmt;
 

@@ -2,6 +2,37 @@
 //!
 //! The state's bytes are cut into blocks of 64 KiB, each stored, packed with LZ4, or, when it is all zero, only named. There is
 //! no version 1 decoder and no migration.
+//!
+//! The game here is that of the [crate's page](crate).
+//!
+//! ```
+//! # mod race {
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+//! # }
+//! use race::{descriptor, factory, frame};
+//! use retick_core::runtime::RuntimeFactory;
+//! use retick_core::seat::SeatSet;
+//! use retick_core::session::{Budget, Session, SessionPolicy};
+//! use retick_core::snapshot::Snapshot;
+//! use retick_core::tick::Tick;
+//!
+//! let watcher = || -> Result<Session, Box<dyn core::error::Error>> {
+//!     let runtime = factory().create(&descriptor())?;
+//!     Ok(Session::new(runtime, &descriptor(), SessionPolicy::default(), SeatSet::EMPTY)?)
+//! };
+//! let (mut donor, mut joiner) = (watcher()?, watcher()?);
+//! for tick in 0..5 {
+//!     donor.confirm(&frame(tick, [10, 20]))?;
+//! }
+//! donor.advance(Budget { confirmed_frames: usize::MAX, target: Tick::ZERO })?;
+//!
+//! let bytes = donor.export_snapshot(Tick::new(5))?.to_bytes();
+//! joiner.hydrate(&Snapshot::from_bytes(&bytes)?)?;
+//! assert_eq!((joiner.confirmed(), joiner.head_checksum()?), (Tick::new(5), donor.head_checksum()?));
+//! // Half a snapshot is none.
+//! assert!(Snapshot::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 use alloc::vec::Vec;
 

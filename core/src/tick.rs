@@ -1,6 +1,19 @@
 //! Ticks and tick rates: the only notion of time that a simulation has (K1).
 //!
 //! No clock lives here. [`Moment`], the time that a caller measures, stops at the client and the room.
+//!
+//! ```
+//! use retick_core::tick::{Moment, Tick, TickRate};
+//!
+//! let rate = TickRate::from_hz(60)?;
+//! let tick = Tick::ZERO.saturating_add(90);
+//! assert_eq!(rate.moment_of(tick), Moment::from_millis(1500));
+//! assert_eq!((rate.tick_at(Moment::from_millis(1500)), tick.since(Tick::new(80))), (tick, 10));
+//! // No tick wraps, and no other rate exists.
+//! assert_eq!(Tick::MAX.checked_add(1), None);
+//! assert!(TickRate::from_hz(50).is_err());
+//! # Ok::<(), retick_core::tick::TickRateError>(())
+//! ```
 
 use core::fmt;
 

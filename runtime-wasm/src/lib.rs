@@ -13,26 +13,60 @@
 //! The interface that a module exports is described in [`retick_core::runtime::abi`]; `retick-guest` writes it for games in
 //! Rust.
 //!
-//! ```no_run
-//! use retick_core::config::SessionConfig;
+//! ```
+//! use retick_core::config::{ConfigSchema, SessionConfig};
 //! use retick_core::identity::MatchDescriptor;
+//! use retick_core::input::InputSchema;
 //! use retick_core::rng::SessionSeed;
-//! use retick_core::runtime::{Keep, Output, Runtime, RuntimeFactory};
-//! use retick_core::seat::SeatCount;
+//! use retick_core::runtime::abi::{encode_description, pack_span};
+//! use retick_core::runtime::{
+//!     Capabilities, GameDescription, Keep, Output, Runtime, RuntimeFactory, SeatStep, StepBatch,
+//! };
+//! use retick_core::seat::{ControlEpoch, Presence, SeatCount};
+//! use retick_core::tick::{Tick, TickRate};
 //! use retick_wasm::{Limits, WasmFactory};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let module = std::fs::read("game.wasm")?;
+//! // A module that counts its steps in the first word of its memory. A game's own is read from a file.
+//! let schema = InputSchema::builder("press/v1").boolean("press").build()?;
+//! let (config_schema, capabilities) = (ConfigSchema::empty(), Capabilities::default());
+//! let (tick_rate, state_schema, seats) = (TickRate::Hz60, "steps/v1", 1..=2);
+//! let game = GameDescription { tick_rate, state_schema, config_schema, seats, capabilities };
+//! let mut block = Vec::new();
+//! encode_description(&game, &schema, &mut block);
+//! let span = pack_span(4096, u32::try_from(block.len())?);
+//! let data: String = block.iter().map(|byte| format!("\\{byte:02x}")).collect();
+//! let module = wat::parse_str(format!(
+//!     r#"(module
+//!         (memory (export "memory") 1 1)
+//!         (data (i32.const 4096) "{data}")
+//!         (func (export "retick_abi") (result i32) (i32.const 1))
+//!         (func (export "retick_buffer") (param i32) (result i32) (i32.const 32768))
+//!         (func (export "retick_describe") (result i64) (i64.const {span}))
+//!         (func (export "retick_init") (param i32 i32) (result i32) (i32.const 0))
+//!         (func (export "retick_step") (param i32 i32) (result i32)
+//!             (i32.store (i32.const 0) (i32.add (i32.load (i32.const 0)) (i32.const 1)))
+//!             (i32.const 0)))"#
+//! ))?;
+//!
 //! let factory = WasmFactory::load(&module, Limits::default())?;
-//! println!("identity {}", factory.manifest().identity());
-//! let seats = SeatCount::new(2).ok_or("two seats")?;
-//! let config = SessionConfig::empty();
-//! let descriptor = MatchDescriptor::new(factory.manifest(), config, SessionSeed::from_u64(7), seats);
+//! let seats = SeatCount::new(1).ok_or("one seat")?;
+//! let descriptor = MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(7), seats);
 //! let mut runtime = factory.create(&descriptor)?;
-//! let mut output = Output::default();
-//! runtime.keep(Keep::CHECKPOINT | Keep::CHECKSUM, &mut output)?;
-//! # Ok(())
-//! # }
+//! let (mut batch, mut output) = (StepBatch::default(), Output::default());
+//! batch.reset(Tick::ZERO);
+//! for _ in 0..3 {
+//!     batch.push_step(Keep::CHECKPOINT | Keep::CHECKSUM);
+//!     let (presence, epoch) = (Presence::Human, ControlEpoch(1));
+//!     batch.push_seat(SeatStep { input: schema.neutral(), substituted: false, malformed: false, presence, epoch });
+//! }
+//! runtime.advance(&batch, &mut output)?;
+//!
+//! // The state is the memory: its first word counted three steps.
+//! let last = output.kept[2].checkpoint.ok_or("asked for")?;
+//! let mut state = Vec::new();
+//! runtime.export(last, 0, 4, &mut state)?;
+//! assert_eq!((runtime.tick(), state), (Tick::new(3), vec![3, 0, 0, 0]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # What is the same everywhere, and what is not yet

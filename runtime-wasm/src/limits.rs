@@ -1,4 +1,14 @@
 //! What a game may use (W5). Every figure is part of the identity: two machines with other limits never meet in a match.
+//!
+//! ```
+//! use retick_wasm::limits::PAGE_BYTES;
+//! use retick_wasm::{Limits, LoadError, Quantity, WasmFactory};
+//!
+//! let limits = Limits { module_bytes: 1024, ..Limits::default() };
+//! assert_eq!(limits.memory_pages * PAGE_BYTES, 16 << 20);
+//! let refused = WasmFactory::load(&[0; 1025], limits).err();
+//! assert_eq!(refused, Some(LoadError::Limit { quantity: Quantity::ModuleBytes, found: 1025, limit: 1024 }));
+//! ```
 
 use crate::error::LoadError;
 

@@ -1,5 +1,23 @@
 //! Proofs about one game, without a network (T1): each check gives a structured fault or a proof of its premise, and each
 //! assertion panics with that fault.
+//!
+//! ```
+//! use retick_testing::assert::{GameFault, assert_deterministic, assert_hydration, check_deterministic, synctest};
+//! use retick_testing::fixtures::{tally_descriptor, tally_factory, zig_packed};
+//! use retick_testing::twins::{StaticCounter, twin_factory};
+//!
+//! let factory = tally_factory();
+//! let descriptor = tally_descriptor(&factory, 2, 1);
+//! assert_deterministic(&factory, &descriptor, zig_packed, 60);
+//! let proof = synctest(&factory, &descriptor, zig_packed, 60, 8);
+//! assert!(proof.rollbacks > 0);
+//! assert_hydration(&factory, &descriptor, zig_packed, 60, 7);
+//!
+//! // A game that counts its steps outside its state is told from an honest one.
+//! let leaky = twin_factory::<StaticCounter>();
+//! let fault = check_deterministic(&leaky, &tally_descriptor(&leaky, 2, 1), zig_packed, 60);
+//! assert!(matches!(fault, Err(GameFault::NotDeterministic { .. })));
+//! ```
 
 mod determinism;
 mod hydration;

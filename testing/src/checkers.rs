@@ -1,5 +1,24 @@
 //! The invariants of every networked match, judged from what was observed of it: independent of the driver, of each other, and
 //! of the code that they judge.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use retick_testing::checkers::{Breach, check_all};
+//! use retick_testing::fixtures::{tally_factory, zig_packed};
+//! use retick_testing::sim::{ClientSetup, MatchSetup};
+//!
+//! let factory = Arc::new(tally_factory());
+//! let player = || ClientSetup::new(zig_packed);
+//! let mut sim = MatchSetup::new(factory.clone()).client(player()).client(player()).last_tick(40).build();
+//! sim.run_until_confirmed(40);
+//! let mut report = sim.report();
+//! assert_eq!(check_all(&report, factory.as_ref()), []);
+//!
+//! // A frame that one client never saw: order and content are judged, each by its own rule.
+//! report.clients[1].frames.remove(20);
+//! assert!(!check_all(&report, factory.as_ref()).is_empty());
+//! ```
 
 mod bounds;
 mod order;

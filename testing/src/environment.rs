@@ -3,6 +3,19 @@
 //!
 //! No clock is read here either: a machine's clock starts where a test says and follows the virtual one. Games do not read any of
 //! this; a twin reads [`current`] where a faulty game would ask its machine.
+//!
+//! ```
+//! use retick_core::tick::Moment;
+//! use retick_testing::environment::{MACHINES, current, enter};
+//!
+//! // A game that asked its machine for the time would hear two different answers.
+//! let now = Moment::from_millis(500);
+//! let heard = MACHINES.map(|machine| {
+//!     enter(machine.at(now));
+//!     current().now_millis
+//! });
+//! assert_ne!(heard[0], heard[1]);
+//! ```
 
 use std::cell::Cell;
 

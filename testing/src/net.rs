@@ -1,5 +1,28 @@
 //! A network made of one seed (T2): links that delay, lose, repeat, reorder and hold back messages, and one queue in which
 //! everything waits for its moment. Integer arithmetic alone; ties go by the order of sending.
+//!
+//! ```
+//! use retick_core::tick::{Moment, TickRate};
+//! use retick_testing::net::{Chance, Delivery, Link, LinkProfile, Mailbox};
+//!
+//! // Half of the datagrams are lost, and the same ones for each link of this seed and name.
+//! let (loss, delivery) = (Chance::percent(50), Delivery::Datagrams);
+//! let profile = LinkProfile { loss, delivery, ..LinkProfile::ticks(TickRate::Hz60, 3) };
+//! let mut links = [(); 2].map(|()| Link::new(profile.clone(), 7, "to the room"));
+//! let [one, other] = links.each_mut().map(|link| {
+//!     let arrivals = (0..100).map(|at| link.send(Moment::from_millis(at)).count());
+//!     arrivals.collect::<Vec<_>>()
+//! });
+//! assert_eq!(one, other);
+//! assert!((20..80).contains(&links[0].stats().lost));
+//!
+//! // What is under way waits for its moment.
+//! let mut mailbox = Mailbox::default();
+//! mailbox.post(Moment::from_millis(20), "second");
+//! mailbox.post(Moment::from_millis(10), "first");
+//! assert_eq!(mailbox.pop_due(Moment::from_millis(15)), Some("first"));
+//! assert_eq!(mailbox.pop_due(Moment::from_millis(15)), None);
+//! ```
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,22 @@
 //!
 //! Nothing moves outside [`SimulatedMatch::advance`]. Tick 0 of the clock is the moment at which the room starts. The driver
 //! observes and judges nothing: what it saw is a [`MatchReport`], and [`crate::checkers`] say whether it holds.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use retick_core::tick::TickRate;
+//! use retick_testing::fixtures::{tally_factory, tally_reference, zig_packed};
+//! use retick_testing::sim::{ClientSetup, MatchSetup};
+//!
+//! let player = ClientSetup::new(zig_packed).latency_ticks(TickRate::Hz60, 3);
+//! let setup = MatchSetup::new(Arc::new(tally_factory())).seed(7).hard_tolerance_ticks(30);
+//! let mut sim = setup.client(player.clone()).client(player).last_tick(60).build();
+//! sim.run_until_confirmed(60);
+//! assert_eq!(tally_reference(2, &sim.frames()).sub, [0, 0], "nobody's input was too late");
+//! let report = sim.check().expect("every invariant holds");
+//! assert!(report.rollbacks() > 0);
+//! ```
 
 mod client;
 mod drive;

@@ -2,6 +2,29 @@
 //!
 //! It takes more checksums than it is asked for, so it is for tests. What it finds is read through a [`StrictProbe`], also when
 //! the runtime itself disappeared into a session.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use retick_core::runtime::{Keep, Output, RuntimeFactory};
+//! use retick_testing::fixtures::{tally_descriptor, tally_factory};
+//! use retick_testing::strict::{StrictFactory, Violation};
+//!
+//! let factory = StrictFactory::new(Arc::new(tally_factory()));
+//! let mut runtime = factory.create(&tally_descriptor(&factory, 2, 1))?;
+//! let probe = &factory.probes()[0];
+//! let mut output = Output::default();
+//! runtime.keep(Keep::CHECKPOINT, &mut output)?;
+//! let checkpoint = output.kept[0].checkpoint.ok_or("asked for")?;
+//! runtime.restore(checkpoint)?;
+//! probe.assert_clean();
+//!
+//! // To use a handle that was released is an error for the caller, and a finding for the test.
+//! runtime.release(checkpoint)?;
+//! assert!(runtime.restore(checkpoint).is_err());
+//! assert!(matches!(probe.violations()[..], [Violation::StaleHandle { .. }]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod factory;
 mod ledger;

@@ -2,6 +2,21 @@
 //!
 //! A room says *what* must be kept ([`Output::Persist`](crate::room::Output::Persist)); a [`FrameLog`] says where. Nothing here
 //! knows of connections, time or transport.
+//!
+//! ```
+//! use retick_authority::log::{FIRST_SEQUENCE, FrameLog, LogError, MemoryLog};
+//!
+//! let mut log = MemoryLog::new();
+//! log.append(FIRST_SEQUENCE, b"what a room persists")?;
+//! assert_eq!(log.next_sequence(), FIRST_SEQUENCE + 1);
+//! // No record is left out, and none is written twice.
+//! assert!(log.append(FIRST_SEQUENCE + 2, b"too early").is_err() && log.append(FIRST_SEQUENCE, b"again").is_err());
+//!
+//! let mut record = Vec::new();
+//! assert!(log.read_into(FIRST_SEQUENCE, &mut record)? && record == b"what a room persists");
+//! assert!(!log.read_into(FIRST_SEQUENCE + 1, &mut record)?);
+//! # Ok::<(), LogError>(())
+//! ```
 
 mod memory;
 mod record;

@@ -3,6 +3,44 @@
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
 //! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
 //! connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
+//!
+//! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
+//!
+//! ```
+//! use retick_authority::room::{ConnectionId, Output, Room, RoomConfig, RoomSecret};
+//! use retick_core::config::SessionConfig;
+//! use retick_core::identity::{IdentityManifest, MatchDescriptor};
+//! use retick_core::input::InputSchema;
+//! use retick_core::rng::SessionSeed;
+//! use retick_core::seat::SeatCount;
+//! use retick_core::tick::{Moment, TickRate};
+//! use retick_core::wire::{ClientMessage, Entry, Hello, PROTOCOL_VERSION, Refusal, RoomMessage};
+//!
+//! let schema = InputSchema::builder("drive/v1").integer("steer", 0..=255).build()?;
+//! let builder = |revision| IdentityManifest::builder("native", revision, TickRate::Hz60);
+//! let game = |revision| builder(revision).input_schema(schema.clone()).build();
+//! let (manifest, other) = (game(1)?, game(2)?);
+//! let seats = SeatCount::new(2).ok_or("two seats")?;
+//! let descriptor = MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(1), seats);
+//! let mut room = Room::new(RoomConfig::new(descriptor), RoomSecret([7; 32]))?;
+//!
+//! let (stranger, now) = (ConnectionId(0), Moment::ZERO);
+//! let hello = Hello { protocol: PROTOCOL_VERSION, identity: other.identity(), entry: Entry::Join { ticket: b"" } };
+//! let mut bytes = Vec::new();
+//! ClientMessage::Hello(hello).encode_into(&mut bytes);
+//! room.handle_connected(stranger, now);
+//! room.handle_message(stranger, &bytes, now);
+//!
+//! let mut refused = false;
+//! while let Some(output) = room.poll_output() {
+//!     if let Output::Transmit { to, bytes } = output {
+//!         let message = RoomMessage::decode(bytes)?;
+//!         refused |= to == [stranger] && matches!(message, RoomMessage::Refused(Refusal::Identity { .. }));
+//!     }
+//! }
+//! assert!(refused);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod budget;
 mod catch_up;

@@ -8,6 +8,60 @@
 //! 3. [`Client::submit_input`] while [`Client::wanted_input`] names a tick: each tick is sampled once and never changes (N2);
 //! 4. [`Client::step`]: confirmed frames, at most one rollback, a bounded number of predictions (N6);
 //! 5. [`Client::poll_output`] until it gives nothing.
+//!
+//! The game here is that of the [crate's page](crate), and the room is played by hand; a real one is in `retick-authority`.
+//!
+//! ```
+//! # mod race {
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+//! # }
+//! use race::{descriptor, factory, frame, packed};
+//! use retick_core::client::{Client, ClientConfig, Output};
+//! use retick_core::seat::{ControlEpoch, Generation, Seat};
+//! use retick_core::tick::{Moment, Tick};
+//! use retick_core::wire::{
+//!     ClaimId, ClientMessage, Frames, ReleaseTag, ResumeToken, RoomClock, RoomMessage, RoomRules, Welcome,
+//! };
+//!
+//! let now = Moment::ZERO;
+//! let mut client = Client::new(ClientConfig::default(), Box::new(factory()));
+//! client.handle_connected(now);
+//! let Some(Output::Transmit(bytes)) = client.poll_output() else { panic!("it says hello") };
+//! assert!(matches!(ClientMessage::decode(bytes)?, ClientMessage::Hello(_)));
+//!
+//! // The room greets it, starts, and confirms tick 0.
+//! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
+//! frame(0, [10, 20]).encode_after(None, &mut body);
+//! let (seat, claim, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
+//! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
+//! let (first, tag) = (Tick::ZERO, ReleaseTag::default());
+//! for message in [
+//!     RoomMessage::Welcome(Welcome { seat, claim, epoch, token, descriptor: &descriptor, rules, frontier: Tick::ZERO }),
+//!     RoomMessage::Started { generation, clock: RoomClock::default() },
+//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
+//! ] {
+//!     let mut bytes = Vec::new();
+//!     message.encode_into(&mut bytes);
+//!     client.handle_message(&bytes, now)?;
+//! }
+//!
+//! // One turn.
+//! client.handle_turn(now);
+//! while client.wanted_input().is_some() {
+//!     client.submit_input(&packed(10))?;
+//! }
+//! client.step()?;
+//! let (mut messages, mut events) = (0, 0);
+//! while let Some(output) = client.poll_output() {
+//!     match output {
+//!         Output::Transmit(_) => messages += 1,
+//!         Output::Event(_) => events += 1,
+//!     }
+//! }
+//! assert!(messages > 0 && events > 0);
+//! assert_eq!(client.session().map(|session| session.confirmed()), Some(Tick::new(1)));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod messages;
 mod outbox;

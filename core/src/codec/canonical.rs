@@ -14,6 +14,22 @@
 //! sequence, so the order of a hash set can't be seen from here: mark such fields with
 //! `#[serde(with = "retick_core::codec::canonical::canonical_set")]`. Values that merely pass [`decode`] may still have
 //! another canonical form (a sorted set read from unsorted bytes); [`decode_canonical`] compares.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use retick_core::codec::canonical::{decode, decode_canonical, encode};
+//!
+//! let scores = BTreeMap::from([("ann", 3u32), ("bo", 5)]);
+//! let bytes = encode(&scores)?;
+//! assert_eq!(decode::<BTreeMap<&str, u32>>(&bytes)?, scores);
+//! // Two NaNs are one value; so they have one form.
+//! assert_eq!(encode(&f64::NAN)?, encode(&-f64::from_bits(0x7FF8_0000_0000_0001))?);
+//! // What the writer would not have written is refused where it begins.
+//! let longer = [bytes.as_slice(), &[0]].concat();
+//! assert_eq!(decode_canonical::<BTreeMap<&str, u32>>(&longer).map_err(|error| error.offset), Err(bytes.len()));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod de;
 mod ser;

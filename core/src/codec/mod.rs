@@ -3,6 +3,17 @@
 //! [`canonical`] is the form of states and configs: bincode 2 with fixed-width little-endian integers; [`text`] says the same
 //! values as JSON. [`wire`] is the form of what travels or is stored in frames: bincode 2 with variable-length integers. All
 //! refuse what they would not have written themselves, and none reserves memory on the word of a count.
+//!
+//! ```
+//! use retick_core::codec::{canonical, text, wire};
+//!
+//! let state = (300u64, -0.0f32, Some("north"));
+//! let bytes = canonical::encode(&state)?;
+//! assert_eq!(bytes[..8], [44, 1, 0, 0, 0, 0, 0, 0]);
+//! assert_eq!(text::to_text(&state)?, r#"[300,{"$rdm":"negative-zero"},"north"]"#);
+//! assert_eq!(wire::encode(&300u64), [251, 44, 1]);
+//! # Ok::<(), canonical::EncodeError>(())
+//! ```
 
 pub mod canonical;
 pub mod text;

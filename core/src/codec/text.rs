@@ -35,6 +35,19 @@
 //! what JSON shows: `null` as a unit, integers as 64 bits if they fit, floats as `f64`, strings, lists and maps. A `char`
 //! comes as a string, and an `f32` by way of `f64`. Read those with [`from_text_canonical`] too. Enums that are adjacently
 //! tagged are read if no variant is without content. Strings with escapes, and bytes, can't be borrowed.
+//!
+//! ```
+//! use retick_core::codec::text::{from_text, from_text_canonical, to_text};
+//!
+//! let state = (u64::MAX, 0.1f32, f64::NAN, Some(()));
+//! let text = to_text(&state)?;
+//! assert!(text.starts_with(r#"[{"$rdm":"bigint","value":"18446744073709551615"},0.1,{"$rdm":"nan"},"#));
+//! let back: (u64, f32, f64, Option<()>) = from_text(&text)?;
+//! assert_eq!((back.0, back.1, back.2.is_nan(), back.3), (u64::MAX, 0.1, true, Some(())));
+//! // There is one text for a value: white space is none of it.
+//! assert!(from_text_canonical::<(u8, u8)>("[1, 2]").is_err());
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod access;
 mod any;

@@ -3,6 +3,19 @@
 //! Decoding borrows from the input. A list's count is checked against its own limit and against the bytes that remain before
 //! anything is reserved. What was decoded is encoded again against the input, byte by byte and without allocating, so trailing
 //! bytes, over-long integers and every other form that the encoder would not have written are refused.
+//!
+//! ```
+//! use retick_core::codec::wire::{WireError, decode, encode};
+//! use retick_core::tick::Tick;
+//!
+//! let bytes = encode(&(Tick::new(300), true));
+//! assert_eq!(bytes, [251, 44, 1, 1]);
+//! assert_eq!(decode::<(Tick, bool)>(&bytes, 16), Ok((Tick::new(300), true)));
+//! // Cut off, over-long, and more than is allowed: none of it panics, and none of it is taken.
+//! assert_eq!(decode::<(Tick, bool)>(&bytes[..3], 16), Err(WireError::Malformed));
+//! assert_eq!(decode::<Tick>(&[251, 7, 0], 16), Err(WireError::NotCanonical { offset: 0 }));
+//! assert_eq!(decode::<Tick>(&[7; 17], 16), Err(WireError::TooLong { actual: 17, limit: 16 }));
+//! ```
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,26 @@
 //! Player inputs: their schema, their bits, and what a prediction or a substitute does with them (S2).
+//!
+//! ```
+//! use retick_core::input::{FieldPolicy, InputSchema};
+//!
+//! let schema = InputSchema::builder("runner/v1")
+//!     .integer("steer", -100..=100)
+//!     .boolean("jump")
+//!     .policy(FieldPolicy::Neutral)
+//!     .build()?;
+//! let packed = schema.pack_raw(|field| if field.name() == "steer" { 130 } else { 1 });
+//! assert_eq!((schema.packed_bytes(), schema.validate(&packed)), (2, Ok(())));
+//!
+//! // As a substitute the same input steers on, and does not jump again.
+//! let mut played = Vec::new();
+//! schema.apply(Some(&packed), true, &mut played);
+//! assert_eq!(played, schema.pack_raw(|field| if field.name() == "steer" { 130 } else { 0 }));
+//! // The authority's null is the neutral input, and so is what no game could have packed; that is said.
+//! let mut null = Vec::new();
+//! assert!(!schema.apply(None, false, &mut null) && null == schema.neutral());
+//! assert!(schema.apply(Some(b"longer than packed"), false, &mut Vec::new()));
+//! # Ok::<(), retick_core::input::InputSchemaError>(())
+//! ```
 
 mod bits;
 #[cfg(all(doctest, feature = "derive"))]

@@ -2,6 +2,43 @@
 //!
 //! Only the confirmed timeline is recorded. A file is a header and a run of records, each closed by a check that covers
 //! everything before it, so what a crash leaves behind is readable up to its last whole record.
+//!
+//! The game here is that of the [crate's page](crate).
+//!
+//! ```
+//! # mod race {
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+//! # }
+//! use race::{descriptor, factory, frame};
+//! use retick_core::replay::{Recorder, Replay, Verdict, verify};
+//! use retick_core::runtime::RuntimeFactory;
+//! use retick_core::seat::SeatSet;
+//! use retick_core::session::{Budget, Recording, Session, SessionEvent, SessionPolicy};
+//! use retick_core::tick::Tick;
+//!
+//! let policy = SessionPolicy { recording: Recording::Frames, checksum_cadence_ticks: 2, ..SessionPolicy::default() };
+//! let mut session = Session::new(factory().create(&descriptor())?, &descriptor(), policy, SeatSet::EMPTY)?;
+//! let mut recorder = Recorder::new(factory().manifest(), &descriptor());
+//! for tick in 0..5 {
+//!     session.confirm(&frame(tick, [10, 20]))?;
+//! }
+//! session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::ZERO })?;
+//! while let Some(event) = session.poll_event() {
+//!     match event {
+//!         SessionEvent::Confirmed(frame) => recorder.push_frame(&frame),
+//!         SessionEvent::Checksum { tick, checksum } => recorder.push_checksum(tick, checksum),
+//!         SessionEvent::RolledBack { .. } => {}
+//!     }
+//! }
+//! recorder.finish();
+//! let file = recorder.take_bytes();
+//!
+//! assert_eq!(Replay::parse(&file)?.ticks(), Tick::new(5));
+//! assert!(matches!(verify(&file, &factory()), Verdict::Verified { checksums: 3, .. }));
+//! // A file that lost its end is still worth what it holds.
+//! assert!(matches!(verify(&file[..file.len() - 1], &factory()), Verdict::Incomplete { .. }));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod format;
 mod verify;

@@ -55,6 +55,22 @@
 //!
 //! Offsets count from the start of the block. A seat's flags: bit 0 substituted, bit 1 malformed, bits 8 to 15 presence
 //! (0 empty, 1 human, 2 bot, 3 disconnected).
+//!
+//! # From one side to the other
+//!
+//! ```
+//! use retick_core::runtime::abi::{AbiError, InitBlock, decode_init, encode_init, pack_span, unpack_span};
+//! use retick_core::seat::SeatCount;
+//! use retick_core::tick::TickRate;
+//!
+//! let seats = SeatCount::new(2).expect("two seats");
+//! let init = InitBlock { seats, tick_rate: TickRate::Hz60, seed: [7; 32], config: b"config" };
+//! let mut block = Vec::new();
+//! encode_init(&init, &mut block);
+//! assert_eq!((block.len(), block[0], decode_init(&block)), (44 + 6, 2, Ok(init)));
+//! assert_eq!(decode_init(&block[..49]), Err(AbiError::Truncated));
+//! assert_eq!(unpack_span(pack_span(4096, 50)), (4096, 50));
+//! ```
 
 use alloc::string::String;
 use alloc::vec::Vec;

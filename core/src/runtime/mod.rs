@@ -3,6 +3,39 @@
 //! A value is authoritative if, and only if, the step wrote it into the state whose canonical bytes a runtime hashes (K5).
 //! State changes in three calls: [`Runtime::advance`], [`Runtime::restore`] and [`Runtime::hydrate`]. Everything else is
 //! observably pure, though a backend may need `&mut` for it.
+//!
+//! The game here is that of the [crate's page](crate).
+//!
+//! ```
+//! # mod race {
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+//! # }
+//! use race::{descriptor, factory, frame};
+//! use retick_core::runtime::{Keep, Output, Runtime, RuntimeFactory, StepBatch};
+//! use retick_core::tick::Tick;
+//!
+//! let factory = factory();
+//! let mut runtime = factory.create(&descriptor())?;
+//! let (mut batch, mut output) = (StepBatch::default(), Output::default());
+//! batch.reset(Tick::ZERO);
+//! for tick in 0..3 {
+//!     let keep = if tick == 0 { Keep::CHECKPOINT } else { Keep::CHECKSUM };
+//!     batch.push_frame(&frame(tick, [10, 20]), factory.manifest().input_schema(), keep);
+//! }
+//! runtime.advance(&batch, &mut output)?;
+//! let first = output.kept[0].checkpoint.ok_or("asked for")?;
+//! let last = output.kept[2].checksum;
+//!
+//! // Back to S(1), and the same two ticks again: the same state.
+//! runtime.restore(first)?;
+//! assert_eq!(runtime.tick(), Tick::new(1));
+//! batch.reset(Tick::new(1));
+//! (1..3).for_each(|tick| batch.push_frame(&frame(tick, [10, 20]), factory.manifest().input_schema(), Keep::CHECKSUM));
+//! output.clear();
+//! runtime.advance(&batch, &mut output)?;
+//! assert!(last.is_some() && output.kept[1].checksum == last);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 pub mod abi;
 mod batch;

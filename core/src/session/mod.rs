@@ -2,6 +2,41 @@
 //!
 //! The session is the one place that owns "confirmed": its frontier. It knows nothing of the network; frames come in through
 //! [`Session::confirm`], and nothing that it predicted comes out but the projection.
+//!
+//! The game here is that of the [crate's page](crate).
+//!
+//! ```
+//! # mod race {
+//! #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+//! # }
+//! use race::{descriptor, factory, frame, packed};
+//! use retick_core::runtime::RuntimeFactory;
+//! use retick_core::seat::Seat;
+//! use retick_core::session::{Budget, Held, Session, SessionEvent, SessionPolicy};
+//! use retick_core::tick::Tick;
+//!
+//! let me = Seat::new(0).ok_or("seat 0")?;
+//! let policy = SessionPolicy { prediction_window_ticks: 4, checksum_cadence_ticks: 1, ..SessionPolicy::default() };
+//! let mut session = Session::new(factory().create(&descriptor())?, &descriptor(), policy, [me].into_iter().collect())?;
+//! for tick in 0..6 {
+//!     session.submit(me, Tick::new(tick), &packed(10))?;
+//! }
+//! // Nothing is confirmed yet: the window is as far as it goes.
+//! let progress = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::new(6) })?;
+//! assert_eq!((progress.predicted, progress.held), (4, Some(Held::WindowFull)));
+//!
+//! // Seat 1 stood still in tick 0, as was guessed, and not in tick 1: that one is played again, with all after it.
+//! session.confirm(&frame(0, [10, 0]))?;
+//! session.confirm(&frame(1, [10, 70]))?;
+//! let progress = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::new(6) })?;
+//! assert_eq!((session.confirmed(), session.head(), progress.resimulated), (Tick::new(2), Tick::new(6), 3));
+//! let events: Vec<_> = core::iter::from_fn(|| session.poll_event()).collect();
+//! assert!(events.contains(&SessionEvent::RolledBack { from: Tick::new(1), to: Tick::new(4) }));
+//! // What is reported to the room is confirmed, and nothing else.
+//! let reported = events.iter().filter(|event| matches!(event, SessionEvent::Checksum { .. }));
+//! assert_eq!(reported.count(), 2);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod advance;
 mod prediction;

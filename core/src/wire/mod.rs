@@ -3,6 +3,23 @@
 //! A message is one WebSocket binary message, or one datagram: bincode 2 in its variable-length form, the enum's number first.
 //! Every message about ticks carries the generation (A10), and inputs carry the control epoch too (A5). These types borrow from
 //! the received bytes; they are not the types that the machines keep.
+//!
+//! ```
+//! use retick_core::seat::{ControlEpoch, Generation};
+//! use retick_core::tick::Tick;
+//! use retick_core::wire::{ClientMessage, InputRun, Inputs};
+//!
+//! // Two ticks of a game whose inputs take one byte.
+//! let inputs = InputRun::new(2, &[10, 20]).expect("two inputs of one byte");
+//! let (generation, epoch, first) = (Generation(0), ControlEpoch(1), Tick::new(40));
+//! let mut bytes = Vec::new();
+//! ClientMessage::Inputs(Inputs { generation, epoch, first, inputs }).encode_into(&mut bytes);
+//!
+//! let Ok(ClientMessage::Inputs(received)) = ClientMessage::decode(&bytes) else { panic!("its own bytes") };
+//! assert_eq!((received.first, received.inputs.iter().last()), (first, Some(&[20][..])));
+//! // Whatever else arrives is a typed error.
+//! assert!(ClientMessage::decode(&bytes[..bytes.len() - 1]).is_err() && ClientMessage::decode(b"hello").is_err());
+//! ```
 
 use alloc::vec::Vec;
 

@@ -7,7 +7,7 @@ use retick_core::runtime::{
 };
 use retick_core::tick::Tick;
 
-use crate::counter::{descriptor, factory, frame, runtime};
+use crate::counter::{descriptor, factory, frame, runtime, seats};
 
 fn advance(runtime: &mut dyn Runtime, ticks: u64, keep: Keep) -> Output {
     let schema = runtime.manifest().input_schema().clone();
@@ -139,6 +139,16 @@ fn k2_a_batch_for_another_tick_or_seat_count_is_refused() {
     batch.push_step(Keep::CHECKPOINT);
     assert_eq!(runtime.advance(&batch, &mut output), Err(AdvanceError::Seats { found: 0, expected: 2 }));
     assert_eq!((runtime.tick(), output), (Tick::ZERO, Output::default()));
+}
+
+#[test]
+fn k12_a_config_that_is_none_of_the_games_is_refused_with_its_digest() {
+    let config = retick_core::config::SessionConfig::from_bytes(b"extra").unwrap();
+    let digest = config.digest();
+    let seed = retick_core::rng::SessionSeed::from_u64(9);
+    let descriptor = retick_core::identity::MatchDescriptor::new(factory().manifest(), config, seed, seats(2));
+    let refused = factory().create(&descriptor).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, CreateError::Config { digest: found, .. } if found == digest), "{refused:?}");
 }
 
 #[test]

@@ -179,3 +179,11 @@ fn r1_bytes_behind_the_end_are_noticed() {
     file.extend_from_slice(&[1, 2, 3]);
     assert_eq!(Replay::parse(&file).unwrap().end(), ReplayEnd::Damaged { offset: end });
 }
+
+#[test]
+fn r1_a_match_of_another_identity_than_the_manifests_is_no_replay() {
+    let other = NativeFactory::<Counter>::new(|m| m.module("counter.rs", b"other")).unwrap();
+    let mut recorder = Recorder::new(other.manifest(), &descriptor(2));
+    recorder.finish();
+    assert_eq!(Replay::parse(&recorder.take_bytes()).unwrap_err(), ReplayError::OtherIdentity);
+}

@@ -1,5 +1,18 @@
 //! Faulty twins (T4): small games, each with one planted nondeterminism that the kit must catch, beside a clean twin that it must
 //! pass. Twins of one game have one identity: what is planted is what a manifest can't see.
+//!
+//! ```
+//! use retick_testing::assert::{check_deterministic, check_hydration};
+//! use retick_testing::fixtures::{tally_descriptor, zig_packed};
+//! use retick_testing::twins::{HonestCounter, SkippedField, twin_factory};
+//!
+//! let (honest, faulty) = (twin_factory::<HonestCounter>(), twin_factory::<SkippedField>());
+//! assert!(check_hydration(&honest, &tally_descriptor(&honest, 2, 1), zig_packed, 60, 7).is_ok());
+//! // A field that is not encoded is there in every instance that played from the start, and missing in a joiner.
+//! let descriptor = tally_descriptor(&faulty, 2, 1);
+//! assert!(check_deterministic(&faulty, &descriptor, zig_packed, 60).is_ok());
+//! assert!(check_hydration(&faulty, &descriptor, zig_packed, 60, 7).is_err());
+//! ```
 
 mod clocked;
 mod duel;

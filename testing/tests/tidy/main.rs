@@ -138,3 +138,50 @@ fn unsafe_code_stays_where_the_architecture_says() {
         }
     }
 }
+
+/// Crates whose public modules are documented with examples that run.
+const DOCUMENTED: [&str; 7] =
+    ["core", "core/manifest", "authority", "authority/client", "runtime-wasm", "runtime-wasm/guest", "testing"];
+/// Where an example needs sockets, and is compiled only.
+const WITH_SOCKETS: [&str; 2] = ["authority/src/service/mod.rs", "authority/client/src/lib.rs"];
+
+/// A file and, below it, every public module whose docs are not hidden.
+fn documented(file: &Path, folder: &Path, found: &mut Vec<PathBuf>) {
+    found.push(file.to_path_buf());
+    let text = fs::read_to_string(file).unwrap();
+    let mut line_before = "";
+    for line in text.lines() {
+        let name = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';'));
+        if let Some(name) = name.filter(|_| line_before != "#[doc(hidden)]") {
+            let below = folder.join(name);
+            let [beside, inside] = [below.with_extension("rs"), below.join("mod.rs")];
+            documented(if beside.exists() { &beside } else { &inside }, &below, found);
+        }
+        line_before = line;
+    }
+}
+
+/// What stands behind the opening fence of each block of code in the leading docs of a file.
+fn fences(text: &str) -> Vec<&str> {
+    let docs = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let fences = docs.filter_map(|line| line.trim_start().strip_prefix("```"));
+    // Every second one closes a block.
+    fences.step_by(2).collect()
+}
+
+#[test]
+fn every_public_module_has_an_example_that_runs() {
+    let mut modules = Vec::new();
+    for source in DOCUMENTED.map(|folder| root().join(folder).join("src")) {
+        documented(&source.join("lib.rs"), &source, &mut modules);
+    }
+    assert!(modules.len() >= 35, "{} modules were read", modules.len());
+    let with_sockets = WITH_SOCKETS.map(|path| root().join(path));
+    for module in &modules {
+        let text = fs::read_to_string(module).unwrap();
+        let runs = if with_sockets.contains(module) { "no_run" } else { "" };
+        assert!(fences(&text).contains(&runs), "the docs of {} have no example that runs", module.display());
+        assert!(!text.contains("```ignore"), "{} has an example that nobody compiles", module.display());
+    }
+    assert!(with_sockets.iter().all(|path| modules.contains(path)), "an exception that is none");
+}
