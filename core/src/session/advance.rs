@@ -168,22 +168,17 @@ impl Session {
     fn keep_after(&self, tick: Tick, plan: &Plan) -> Keep {
         let state = tick.saturating_add(1);
         let mut keep = Keep::NOTHING;
-        if self.is_report(state) {
-            keep = keep | Keep::CHECKSUM | Keep::CHECKPOINT;
+        let rule = self.retention_rule();
+        if rule.is_report(state) {
+            keep = keep | Keep::CHECKSUM;
         }
-        if state >= plan.confirmed {
+        if rule.keeps(state, plan.confirmed) {
             keep = keep | Keep::CHECKPOINT;
         }
         if self.runtime.capabilities().projection && state.saturating_add(1) >= plan.head {
             keep = keep | Keep::PROJECTION;
         }
         keep
-    }
-
-    /// Whether a checksum of `S(state)` is due: `state = t + 1` for a tick `t` of the cadence (A8).
-    fn is_report(&self, state: Tick) -> bool {
-        state > Tick::ZERO
-            && state.saturating_sub(1).index().is_multiple_of(u64::from(self.policy.checksum_cadence_ticks))
     }
 
     /// Runs the batch; when a step faults, runs it again up to there, so that the state is `S(t)` (W5).
@@ -226,6 +221,7 @@ impl Session {
             let Some(frame) = self.queue.pop_front() else { return };
             self.queued_bytes -= frame.weight();
             self.last.apply(&frame, &self.schema);
+            self.input_log.push(&frame);
             self.timeline.confirm_one();
             let state = self.confirmed();
             self.local.forget_before(state);
@@ -233,21 +229,21 @@ impl Session {
                 Recording::Frames => self.events.push_back(SessionEvent::Confirmed(Box::new(frame))),
                 Recording::Off => self.spare_frames.push(frame),
             }
-            if self.is_report(state) {
+            let rule = self.retention_rule();
+            if rule.is_report(state) || rule.keeps_all() {
                 self.timeline.set_last_inputs(state, &self.last);
-                if let Some(checksum) = self.timeline.checksum(state) {
-                    self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
-                }
+            }
+            if let Some(checksum) = self.timeline.checksum(state).filter(|_| rule.is_report(state)) {
+                self.input_log.push_checksum(state, checksum);
+                self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
             }
         }
     }
 
     fn release_unreadable(&mut self) {
-        let cadence = u64::from(self.policy.checksum_cadence_ticks);
-        let is_report = |state: Tick| state > Tick::ZERO && state.saturating_sub(1).index().is_multiple_of(cadence);
+        let rule = self.retention_rule();
         let runtime = &mut self.runtime;
-        let window = self.policy.checkpoint_window_ticks;
-        self.timeline.release_unreadable(window, is_report, |checkpoint| {
+        self.timeline.release_unreadable(rule, |checkpoint| {
             let released = runtime.release(checkpoint);
             debug_assert!(released.is_ok(), "the session releases what it holds, once");
         });

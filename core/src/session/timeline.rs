@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::prediction::LastInputs;
+use super::retention::RetentionRule;
 use crate::digest::Checksum;
 use crate::runtime::{Checkpoint, Kept, StepBatch};
 use crate::snapshot::LastInput;
@@ -125,22 +126,17 @@ impl Timeline {
         self.last_inputs.iter().find(|(at, _)| *at == tick).map(|(_, inputs)| inputs.to_snapshot())
     }
 
-    /// Gives out the checkpoints that can no longer be read: before the frontier, unless of a report tick inside the window.
-    pub(super) fn release_unreadable(
-        &mut self,
-        window_ticks: u32,
-        is_report: impl Fn(Tick) -> bool,
-        mut release: impl FnMut(Checkpoint),
-    ) {
-        let (confirmed, oldest) = (self.confirmed, self.confirmed.saturating_sub(u64::from(window_ticks)));
+    /// Gives out the checkpoints that can no longer be read (S5).
+    pub(super) fn release_unreadable(&mut self, rule: RetentionRule, mut release: impl FnMut(Checkpoint)) {
+        let confirmed = self.confirmed;
         self.states.retain(|record| {
-            let keep = record.tick >= confirmed || (record.tick >= oldest && is_report(record.tick));
+            let keep = rule.keeps(record.tick, confirmed);
             if !keep {
                 record.checkpoint.into_iter().for_each(&mut release);
             }
             keep
         });
-        while self.last_inputs.front().is_some_and(|(tick, _)| *tick < oldest) {
+        while self.last_inputs.front().is_some_and(|(tick, _)| *tick < rule.oldest(confirmed)) {
             self.spare_inputs.extend(self.last_inputs.pop_front().map(|(_, inputs)| inputs));
         }
     }

@@ -3,9 +3,12 @@
 
 mod commands;
 mod faults;
+mod input_retention;
 mod retention;
 mod rollback;
 mod snapshots;
 mod stalls;
+mod standing;
 mod support;
+mod tick_range;
 mod windows;
