@@ -6,6 +6,7 @@
 
 mod block;
 mod error;
+mod promotion;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use bincode::{BorrowDecode, Encode};
 
 use self::block::{BLOCK_BYTES, Block};
 pub use self::error::{SnapshotError, SnapshotFrameError};
+pub use self::promotion::{MAX_PROMOTION_BYTES, PromotionError, PromotionSnapshot};
 use crate::codec::wire::{self, Blob, Cursor, List, WireError};
 use crate::digest::{Checksum, DIGEST_BYTES, Digest};
 use crate::frame::{CommandSource, Frame, FrameError, MAX_COMMANDS_PER_FRAME};

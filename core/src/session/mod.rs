@@ -6,6 +6,7 @@
 mod advance;
 mod input_log;
 mod prediction;
+mod promotion;
 mod replay_export;
 mod retention;
 mod timeline;
