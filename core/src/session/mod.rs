@@ -5,6 +5,7 @@
 
 mod advance;
 mod input_log;
+mod local;
 mod prediction;
 mod promotion;
 mod replay_export;
@@ -17,6 +18,10 @@ use alloc::vec::Vec;
 
 use self::input_log::InputLog;
 pub use self::input_log::{FrameReadError, InputRetention, MAX_RETAINED_INPUT_BYTES};
+pub use self::local::{
+    CommandError, DEFAULT_MAX_STEPS_PER_UPDATE, HeldInputs, LocalConfig, LocalError, LocalProgress, LocalSession,
+    LocalSetupError, LocalStats, MAX_PENDING_COMMANDS, MAX_STEPS_PER_UPDATE, TickInputs,
+};
 pub use self::prediction::RemotePrediction;
 use self::prediction::{LastInputs, LocalInputs};
 pub use self::replay_export::ReplayExportError;

@@ -4,6 +4,8 @@
 mod commands;
 mod faults;
 mod input_retention;
+mod local;
+mod promotion;
 mod retention;
 mod rollback;
 mod snapshots;
