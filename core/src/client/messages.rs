@@ -109,10 +109,12 @@ impl Client {
         let policy = SessionPolicy {
             prediction_window_ticks: self.config.prediction_window_ticks,
             checkpoint_window_ticks: self.config.checkpoint_window_ticks,
+            retention: self.config.retention,
             checksum_cadence_ticks: welcome.rules.checksum_cadence_ticks,
             remote_prediction: self.config.remote_prediction,
             requires: self.config.requires,
             recording: self.config.recording,
+            input_retention: self.config.input_retention,
         };
         let local: SeatSet = core::iter::once(welcome.seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);

@@ -78,8 +78,8 @@ use crate::identity::{DescriptorError, MatchDescriptor};
 use crate::runtime::{Capabilities, CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{
-    Budget, ConfirmError, Held, Progress, Recording, RemotePrediction, Session, SessionError, SessionEvent,
-    SessionFault, SessionPolicy, SubmitError,
+    Budget, ConfirmError, Held, InputRetention, Progress, Recording, RemotePrediction, Retention, Session,
+    SessionError, SessionEvent, SessionFault, SessionPolicy, Standing, SubmitError,
 };
 use crate::tick::{Moment, Tick};
 use crate::wire::{
@@ -121,6 +121,8 @@ pub struct ClientConfig {
     pub prediction_window_ticks: u16,
     /// Most ticks for which a checkpoint is kept (S1).
     pub checkpoint_window_ticks: u32,
+    /// Which of those are kept (S5).
+    pub retention: Retention,
     /// How the inputs of other seats are guessed (S4).
     pub remote_prediction: RemotePrediction,
     /// Whether it predicts at all (N5).
@@ -137,6 +139,8 @@ pub struct ClientConfig {
     pub requires: Capabilities,
     /// Whether confirmed frames come out as events, for a recorder.
     pub recording: Recording,
+    /// Which confirmed frames the session keeps itself (S5).
+    pub input_retention: InputRetention,
 }
 
 impl Default for ClientConfig {
@@ -144,14 +148,17 @@ impl Default for ClientConfig {
         let SessionPolicy {
             prediction_window_ticks,
             checkpoint_window_ticks,
+            retention,
             remote_prediction,
             requires,
             recording,
+            input_retention,
             ..
         } = SessionPolicy::default();
         ClientConfig {
             prediction_window_ticks,
             checkpoint_window_ticks,
+            retention,
             remote_prediction,
             mode: PredictionMode::default(),
             input_delay_ticks: 0,
@@ -160,6 +167,7 @@ impl Default for ClientConfig {
             transport: Transport::default(),
             requires,
             recording,
+            input_retention,
         }
     }
 }
@@ -476,12 +484,14 @@ impl Client {
             return Err(end.clone());
         }
         self.send_inputs();
+        let standing = self.standing();
         let Some(session) = &mut self.session else { return Ok(Progress::default()) };
         let confirmed_frames = self.config.max_confirmed_frames_per_turn.map_or(usize::MAX, |most| most as usize);
         let left = session.queued_frames().saturating_sub(confirmed_frames);
         let tolerance = self.claimed.map_or(0, |claimed| usize::from(claimed.rules.hard_tolerance_ticks));
         let predicts = self.config.mode == PredictionMode::Always && left <= tolerance;
         let target = if predicts { self.target } else { Tick::ZERO };
+        session.set_standing(standing);
         match session.advance(Budget { confirmed_frames, target }) {
             Ok(progress) => {
                 if progress.held == Some(Held::WindowFull) {
@@ -578,6 +588,17 @@ impl Client {
         let behind = room_tick.since(session.confirmed());
         let allowed = u64::from(claimed.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
         if behind > allowed || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
+    }
+
+    /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
+    /// arrived and wait for their turn don't count (S5).
+    fn standing(&self) -> Standing {
+        let (Some(session), Some(claimed), true) = (&self.session, self.claimed, self.started && self.greeted) else {
+            return Standing::Live;
+        };
+        let allowed = u64::from(claimed.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
+        let missing = self.pace.room_tick(self.now).since(session.received());
+        if missing > allowed { Standing::CatchingUp } else { Standing::Live }
     }
 
     /// Why it is over, if it is.

@@ -54,6 +54,7 @@ pub use native::{
     GameDescription, InitContext, NativeFactory, NativeRuntime, NoCommand, SerdeState, Simulation, StateCodec,
     StepContext,
 };
+pub use spare::MAX_SPARE_STATES;
 
 use crate::codec::canonical::EncodeError;
 use crate::config::ConfigError;

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use super::prediction::Guess;
+use super::retention::RetentionRule;
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
 use crate::frame::Frame;
 use crate::runtime::{AdvanceError, Capabilities, Keep, StepFault};
@@ -140,7 +141,7 @@ impl Session {
 
     fn fill_batch(&mut self, plan: &Plan) {
         self.timeline.begin_turn();
-        let mut keeps = Keeps::new(plan, self.policy.checksum_cadence_ticks, self.runtime.capabilities());
+        let mut keeps = Keeps::new(plan, self.retention_rule(), self.runtime.capabilities());
         let mut tick = plan.start;
         for frame in self.queue.iter().take(plan.take - plan.matched) {
             self.timeline.steps_mut().push_frame(frame, &self.schema, keeps.after(tick));
@@ -201,55 +202,51 @@ impl Session {
         for _ in 0..count {
             let Some(frame) = self.queue.pop_front() else { return };
             self.queued_bytes -= frame.weight();
+            self.input_log.push(&frame);
             self.timeline.confirm_one();
             match self.policy.recording {
                 Recording::Frames => self.events.push_back(SessionEvent::Confirmed(Box::new(frame))),
                 Recording::Off => self.spare_frames.push(frame),
             }
-            let state = self.confirmed();
-            if is_report(state, self.policy.checksum_cadence_ticks) {
+            let (state, rule) = (self.confirmed(), self.retention_rule());
+            let reports = rule.is_report(state);
+            if reports || rule.keeps_all() {
                 self.timeline.keep_last_inputs();
-                if let Some(checksum) = self.timeline.checksum(state) {
-                    self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
-                }
+            }
+            if let Some(checksum) = self.timeline.checksum(state).filter(|_| reports) {
+                self.input_log.push_checksum(state, checksum);
+                self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
             }
         }
         self.local.forget_before(self.confirmed());
     }
 
     fn release_unreadable(&mut self) {
-        let (window, cadence) = (self.policy.checkpoint_window_ticks, self.policy.checksum_cadence_ticks);
+        let rule = self.retention_rule();
         let runtime = &mut self.runtime;
-        let is_report = |state| is_report(state, cadence);
-        self.timeline.release_unreadable(window, is_report, |checkpoint| {
+        self.timeline.release_unreadable(rule, |checkpoint| {
             let released = runtime.release(checkpoint);
             debug_assert!(released.is_ok(), "the session releases what it holds, once");
         });
     }
 }
 
-/// Whether a checksum of `S(state)` is due: `state = t + 1` for a tick `t` of the cadence (A8).
-fn is_report(state: Tick, cadence_ticks: u32) -> bool {
-    state > Tick::ZERO && state.saturating_sub(1).index().is_multiple_of(u64::from(cadence_ticks))
-}
-
 /// What to keep of the states of a turn.
 struct Keeps {
+    rule: RetentionRule,
     confirmed: Tick,
     first_shown: Option<Tick>,
     next_report: Tick,
-    cadence_ticks: u64,
 }
 
 impl Keeps {
-    fn new(plan: &Plan, cadence_ticks: u32, capabilities: Capabilities) -> Keeps {
-        let cadence_ticks = u64::from(cadence_ticks);
-        let next_report = plan.start.index().checked_next_multiple_of(cadence_ticks).unwrap_or(u64::MAX);
+    fn new(plan: &Plan, rule: RetentionRule, capabilities: Capabilities) -> Keeps {
+        let next_report = plan.start.index().checked_next_multiple_of(u64::from(rule.cadence_ticks));
         Keeps {
+            rule,
             confirmed: plan.confirmed,
             first_shown: capabilities.projection.then(|| plan.head.saturating_sub(1)),
-            next_report: Tick::new(next_report),
-            cadence_ticks,
+            next_report: Tick::new(next_report.unwrap_or(u64::MAX)),
         }
     }
 
@@ -258,10 +255,10 @@ impl Keeps {
         let state = tick.saturating_add(1);
         let mut keep = Keep::NOTHING;
         if tick == self.next_report {
-            self.next_report = tick.saturating_add(self.cadence_ticks);
-            keep = keep | Keep::CHECKSUM | Keep::CHECKPOINT;
+            self.next_report = tick.saturating_add(u64::from(self.rule.cadence_ticks));
+            keep = keep | Keep::CHECKSUM;
         }
-        if state >= self.confirmed {
+        if state >= self.confirmed || self.rule.keeps(state, self.confirmed) {
             keep = keep | Keep::CHECKPOINT;
         }
         if self.first_shown.is_some_and(|first| state >= first) {

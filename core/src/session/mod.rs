@@ -1,4 +1,4 @@
-//! A player's machine for one match: runs one runtime, predicts, rolls back, keeps what can still be read (S1–S5, S8).
+//! A player's machine for one match: runs one runtime, predicts, rolls back, keeps what can still be read (S1–S8).
 //!
 //! The session is the one place that owns "confirmed": its frontier. It knows nothing of the network; frames come in through
 //! [`Session::confirm`], and nothing that it predicted comes out but the projection.
@@ -39,15 +39,29 @@
 //! ```
 
 mod advance;
+mod input_log;
+mod local;
 mod prediction;
+mod promotion;
+mod replay_export;
+mod retention;
 mod timeline;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use self::input_log::InputLog;
+pub use self::input_log::{FrameReadError, InputRetention, MAX_RETAINED_INPUT_BYTES};
+pub use self::local::{
+    CommandError, DEFAULT_MAX_STEPS_PER_UPDATE, HeldInputs, LocalConfig, LocalError, LocalProgress, LocalSession,
+    LocalSetupError, LocalStats, MAX_PENDING_COMMANDS, MAX_STEPS_PER_UPDATE, TickInputs,
+};
 use self::prediction::LocalInputs;
 pub use self::prediction::RemotePrediction;
+pub use self::replay_export::ReplayExportError;
+use self::retention::Readers;
+pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
 use crate::digest::Checksum;
 use crate::frame::Frame;
@@ -55,7 +69,7 @@ use crate::identity::MatchDescriptor;
 use crate::input::{InputError, InputSchema};
 use crate::runtime::{AdvanceError, Capabilities, HydrateError, Keep, Output, Runtime, StepBatch, StepFault};
 use crate::seat::{Seat, SeatSet};
-use crate::snapshot::{Snapshot, SnapshotError};
+use crate::snapshot::{Origin, Snapshot, SnapshotError};
 use crate::tick::Tick;
 
 /// Default of [`SessionPolicy::prediction_window_ticks`] (S3).
@@ -78,8 +92,10 @@ const _: () = assert!(DEFAULT_CHECKPOINT_WINDOW_TICKS > DEFAULT_CHECKSUM_CADENCE
 pub struct SessionPolicy {
     /// Most ticks ahead of the confirmed frontier that are predicted; 0 is lockstep (S3).
     pub prediction_window_ticks: u16,
-    /// Most ticks behind the frontier for which a checkpoint of a report tick is kept (S5).
+    /// Most ticks behind the frontier for which a checkpoint is kept (S5).
     pub checkpoint_window_ticks: u32,
+    /// Which of those are kept (S5).
+    pub retention: Retention,
     /// Every how many confirmed ticks a checksum comes out; the room's when networked (A8).
     pub checksum_cadence_ticks: u32,
     /// How the inputs of other seats are guessed (S4).
@@ -88,6 +104,8 @@ pub struct SessionPolicy {
     pub requires: Capabilities,
     /// Whether confirmed frames come out as events, for a recorder (R4).
     pub recording: Recording,
+    /// Which confirmed frames the session keeps itself (S5).
+    pub input_retention: InputRetention,
 }
 
 impl Default for SessionPolicy {
@@ -95,10 +113,12 @@ impl Default for SessionPolicy {
         SessionPolicy {
             prediction_window_ticks: DEFAULT_PREDICTION_WINDOW_TICKS,
             checkpoint_window_ticks: DEFAULT_CHECKPOINT_WINDOW_TICKS,
+            retention: Retention::default(),
             checksum_cadence_ticks: DEFAULT_CHECKSUM_CADENCE_TICKS,
             remote_prediction: RemotePrediction::default(),
             requires: Capabilities::default(),
             recording: Recording::default(),
+            input_retention: InputRetention::default(),
         }
     }
 }
@@ -236,6 +256,9 @@ pub enum SubmitError {
         /// The tick that was given.
         tick: Tick,
     },
+    /// [`Tick::MAX`] has no state after it, so it has no step and no input.
+    #[error("the tick range ends here")]
+    TickRange,
     /// The bytes are not an input of the game's schema.
     #[error("{0}")]
     Input(#[from] InputError),
@@ -252,6 +275,9 @@ pub enum ConfirmError {
         /// The frame's tick.
         found: Tick,
     },
+    /// [`Tick::MAX`] has no state after it, so nothing can confirm it.
+    #[error("the tick range ends here")]
+    TickRange,
     /// The frame is of another generation or seat count.
     #[error("the frame is of another generation or number of seats")]
     OtherMatch,
@@ -291,6 +317,11 @@ pub struct Session {
     descriptor: MatchDescriptor,
     policy: SessionPolicy,
     schema: InputSchema,
+    standing: Standing,
+    readers: Readers,
+    origin: Origin,
+    hydrated_at: Option<Tick>,
+    input_log: InputLog,
     local_seats: SeatSet,
     local: LocalInputs,
     queue: VecDeque<Frame>,
@@ -336,6 +367,11 @@ impl Session {
         let mut session = Session {
             descriptor: descriptor.clone(),
             policy,
+            standing: Standing::default(),
+            readers: Readers::default(),
+            origin: Origin::default(),
+            hydrated_at: None,
+            input_log: InputLog::new(policy.input_retention),
             local_seats,
             local: LocalInputs::new(local_seats, Tick::ZERO, &schema),
             schema,
@@ -352,6 +388,7 @@ impl Session {
             malformed_commands: 0,
             runtime,
         };
+        session.timeline.keep_last_inputs();
         session.take_projections();
         Ok(session)
     }
@@ -370,6 +407,9 @@ impl Session {
         }
         if tick.since(self.confirmed()) > MAX_LOCAL_INPUTS_AHEAD {
             return Err(SubmitError::TooFarAhead { tick });
+        }
+        if tick == Tick::MAX {
+            return Err(SubmitError::TickRange);
         }
         self.schema.validate(packed)?;
         self.local.push(seat, packed);
@@ -409,6 +449,9 @@ impl Session {
         }
         if frame.tick() != expected {
             return Err(ConfirmError::NotNext { expected, found: frame.tick() });
+        }
+        if expected == Tick::MAX {
+            return Err(ConfirmError::TickRange);
         }
         if self.queue.len() >= MAX_QUEUED_FRAMES || self.queued_bytes + frame.weight() > MAX_QUEUED_FRAME_BYTES {
             return Err(ConfirmError::QueueFull);
@@ -450,7 +493,8 @@ impl Session {
         self.timeline.oldest_checkpoint()
     }
 
-    /// The checksum of the confirmed `S(tick)`, kept for the last report ticks (S5).
+    /// The checksum that was taken of the confirmed `S(tick)`, kept for the last report ticks (S5). [`Session::checksum_at`] also
+    /// computes one, and says why there is none.
     pub fn confirmed_checksum(&self, tick: Tick) -> Option<Checksum> {
         if tick <= self.confirmed() { self.timeline.checksum(tick) } else { None }
     }
@@ -506,34 +550,57 @@ impl Session {
         kept.ok_or(AdvanceError::NotCurrent { first: self.head(), current: self.runtime.tick() })
     }
 
-    /// A snapshot of the confirmed `S(tick)`, which must still be kept: the last confirmed state or a report tick's (S8).
+    /// A snapshot of the confirmed `S(tick)`, which must still be kept: the last confirmed state, or one that the policy's
+    /// [`Retention`] keeps (S5, S8).
     ///
     /// # Errors
-    /// [`SnapshotError`] when the state was released or can't be read.
+    /// [`SnapshotError::Read`] when the state is not confirmed, was released or can't be read.
     pub fn export_snapshot(&mut self, tick: Tick) -> Result<Snapshot, SnapshotError> {
-        let released = SnapshotError::Released { tick };
-        if tick > self.confirmed() {
-            return Err(released);
-        }
-        let checkpoint = self.timeline.checkpoint(tick).ok_or(released.clone())?;
-        let mut state = Vec::new();
-        loop {
-            let total = self.runtime.export(checkpoint, state.len() as u64, usize::MAX, &mut state)?;
-            if state.len() as u64 >= total {
-                break;
-            }
-        }
+        let state = self.read_state(tick)?;
         let last_inputs = if tick == self.confirmed() { self.timeline.last_inputs() } else { None };
-        let last_inputs = last_inputs.or_else(|| self.timeline.last_inputs_at(tick)).ok_or(released)?;
-        Ok(Snapshot::new(&self.descriptor, tick, last_inputs, &state))
+        let last_inputs = last_inputs.or_else(|| self.timeline.last_inputs_at(tick));
+        let last_inputs = last_inputs.ok_or(StateReadError::Released { tick })?;
+        let mut snapshot = Snapshot::new(&self.descriptor, tick, last_inputs, &state).with_origin(self.origin);
+        self.add_frames(&mut snapshot);
+        Ok(snapshot)
     }
 
-    /// Replaces everything by a snapshot of this match. Everything is checked before anything changes (S8).
+    /// Adds the retained frames from the snapshot's tick on, as many as there are and fit: a part from the front is a snapshot
+    /// as good as the whole.
+    fn add_frames(&mut self, snapshot: &mut Snapshot) {
+        let mut frame = Frame::new(self.descriptor.generation(), snapshot.tick());
+        while snapshot.frontier() < self.confirmed() {
+            let read = self.read_frame(snapshot.frontier(), &mut frame).is_ok();
+            if !read || snapshot.push_frame(&self.descriptor, &frame).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Replaces everything by the state of a snapshot of this match, and takes none of its frames: those come from the authority
+    /// alone. This is what a networked session does with a donor's snapshot. Everything is checked before anything changes (S8).
     ///
     /// # Errors
     /// [`SnapshotError`]; the session is as before then.
     pub fn hydrate(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.install(snapshot, Vec::new())
+    }
+
+    /// The same, and queues the snapshot's frames as confirmed, each checked before anything changes. Only for a snapshot whose
+    /// maker is trusted like the authority: the session's own, or another local one's.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; the session is as before then.
+    pub fn hydrate_with_frames(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let frames = snapshot.frames(&self.descriptor)?;
+        self.install(snapshot, frames)
+    }
+
+    fn install(&mut self, snapshot: &Snapshot, frames: Vec<Frame>) -> Result<(), SnapshotError> {
         let state = snapshot.verify(&self.descriptor)?;
+        if snapshot.origin() == Origin::Promotion && self.origin != Origin::Promotion {
+            return Err(SnapshotError::Promoted);
+        }
         let mut steps = StepBatch::default();
         prediction::push_last_inputs(&mut steps, snapshot.last_inputs(), self.descriptor.seats(), &self.schema)?;
         let tick = snapshot.tick();
@@ -545,7 +612,11 @@ impl Session {
         self.timeline.keep_last_inputs();
         self.local = LocalInputs::new(self.local_seats, tick, &self.schema);
         self.queue.clear();
-        self.queued_bytes = 0;
+        self.hydrated_at = Some(tick);
+        self.input_log.restart(tick);
+        // A snapshot's frames take less than the queue's bytes, by their own limits.
+        self.queued_bytes = frames.iter().map(Frame::weight).sum();
+        self.queue.extend(frames);
         self.events.clear();
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::prediction;
+use super::retention::RetentionRule;
 use crate::digest::Checksum;
 use crate::runtime::{Checkpoint, Kept, StepBatch, StepView};
 use crate::snapshot::LastInput;
@@ -34,6 +35,8 @@ pub(super) struct Timeline {
     states: VecDeque<StateRecord>,
     /// Earlier states that can still be read.
     past: VecDeque<StateRecord>,
+    /// Whether they were kept for more than their reports.
+    past_is_whole: bool,
     last_inputs: VecDeque<(Tick, StepBatch)>,
     spare_inputs: Vec<StepBatch>,
 }
@@ -48,6 +51,7 @@ impl Timeline {
             played: 0,
             states: VecDeque::new(),
             past: VecDeque::new(),
+            past_is_whole: false,
             last_inputs: VecDeque::new(),
             spare_inputs: Vec::new(),
         }
@@ -133,11 +137,17 @@ impl Timeline {
         }
     }
 
-    /// Adds what a batch kept; its ticks lie after every record that is there, except that the last may be kept again.
+    /// Adds what a batch kept. Its ticks lie after every record that is there, except that more may be kept of the last state.
     pub(super) fn record_kept(&mut self, kept: &[Kept]) {
         for kept in kept.iter().filter(|kept| kept.checkpoint.is_some() || kept.checksum.is_some()) {
             let (tick, checkpoint, checksum) = (kept.tick, kept.checkpoint, kept.checksum);
-            self.states.push_back(StateRecord { tick, checkpoint, checksum });
+            match self.states.back_mut().filter(|last| last.tick == tick) {
+                Some(last) => {
+                    last.checkpoint = last.checkpoint.or(checkpoint);
+                    last.checksum = last.checksum.or(checksum);
+                }
+                None => self.states.push_back(StateRecord { tick, checkpoint, checksum }),
+            }
         }
     }
 
@@ -162,6 +172,9 @@ impl Timeline {
 
     /// Keeps the seats' last inputs with the confirmed `S(confirmed)`, for a snapshot of it.
     pub(super) fn keep_last_inputs(&mut self) {
+        if self.last_inputs.back().is_some_and(|(tick, _)| *tick == self.confirmed) {
+            return;
+        }
         let mut kept = self.spare_inputs.pop().unwrap_or_default();
         kept.reset(self.confirmed);
         kept.push_played(&self.steps, self.position_before(0));
@@ -173,16 +186,11 @@ impl Timeline {
         inputs.step(0).as_ref().map(prediction::last_inputs)
     }
 
-    /// Gives out the checkpoints that can no longer be read: before the frontier, unless of a report tick inside the window.
-    pub(super) fn release_unreadable(
-        &mut self,
-        window_ticks: u32,
-        is_report: impl Fn(Tick) -> bool,
-        mut release: impl FnMut(Checkpoint),
-    ) {
-        let (confirmed, oldest) = (self.confirmed, self.confirmed.saturating_sub(u64::from(window_ticks)));
+    /// Gives out the checkpoints that can no longer be read (S5).
+    pub(super) fn release_unreadable(&mut self, rule: RetentionRule, mut release: impl FnMut(Checkpoint)) {
+        let (confirmed, oldest) = (self.confirmed, rule.oldest(self.confirmed));
         while let Some(passed) = self.states.pop_front_if(|record| record.tick < confirmed) {
-            if is_report(passed.tick) {
+            if rule.keeps(passed.tick, confirmed) {
                 self.past.push_back(passed);
             } else {
                 passed.checkpoint.into_iter().for_each(&mut release);
@@ -191,6 +199,16 @@ impl Timeline {
         while let Some(passed) = self.past.pop_front_if(|record| record.tick < oldest) {
             passed.checkpoint.into_iter().for_each(&mut release);
         }
+        if self.past_is_whole && !rule.keeps_all() {
+            self.past.retain(|record| {
+                let keep = rule.keeps(record.tick, confirmed);
+                if !keep {
+                    record.checkpoint.into_iter().for_each(&mut release);
+                }
+                keep
+            });
+        }
+        self.past_is_whole = rule.keeps_all();
         while let Some((_, inputs)) = self.last_inputs.pop_front_if(|(tick, _)| *tick < oldest) {
             self.spare_inputs.push(inputs);
         }

@@ -3,7 +3,7 @@
 use retick_authority::room::{RoomEvent, SeatStats};
 use retick_core::client::EndReason;
 use retick_core::seat::Seat;
-use retick_core::session::{MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAMES, SessionFault};
+use retick_core::session::{MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAMES, Retention, SessionFault, Standing};
 use retick_core::wire::look_ahead_ticks;
 
 use super::{Bounded, Breach};
@@ -70,10 +70,14 @@ fn check_caps(client: &ClientRecord, cadence: u64) -> Result<(), Breach> {
         if found > cap { Err(Breach::Cap { seat: client.seat, bounded, found, cap }) } else { Ok(()) }
     };
     let window = u64::from(client.config.prediction_window_ticks);
-    // The confirmed state and each predicted one, and the report ticks within the checkpoint window.
-    let checkpoints = window + 1 + u64::from(client.config.checkpoint_window_ticks) / cadence + 1;
+    // The confirmed state and each predicted one; behind them the report ticks within the checkpoint window, or all of it.
+    let behind = u64::from(client.config.checkpoint_window_ticks);
+    let (required, whole) = (window + 1 + behind / cadence + 1, window + 1 + behind);
+    let keeps_required = client.config.retention == Retention::Required;
     let inputs = MAX_LOCAL_INPUTS_AHEAD + 1;
     for turn in &client.turns {
+        let is_live = turn.standing == Standing::Live;
+        let checkpoints = if keeps_required && is_live { required } else { whole };
         cap(Bounded::Checkpoints, turn.kept_checkpoints as u64, checkpoints)?;
         cap(Bounded::QueuedFrames, turn.queued_frames as u64, MAX_QUEUED_FRAMES as u64)?;
         cap(Bounded::UnconfirmedInputs, turn.next_input.since(turn.confirmed), inputs)?;

@@ -6,6 +6,7 @@ use retick_core::client::EndReason;
 use retick_core::digest::Digest;
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::seat::{ControlEpoch, Generation, Presence};
+use retick_core::session::Standing;
 
 use super::*;
 use crate::fixtures::{tally_factory, zig_packed};
@@ -155,6 +156,16 @@ fn i8_bites_one_past_each_cap() {
     };
     let kept = |report: &mut MatchReport| report.clients[0].turns[9].kept_checkpoints = 8 + 1 + 25 + 1 + 1;
     assert_eq!(bounded(doctored(kept)), Bounded::Checkpoints);
+    let behind = |kept: usize| {
+        move |report: &mut MatchReport| {
+            let turn = &mut report.clients[0].turns[9];
+            (turn.standing, turn.kept_checkpoints) = (Standing::CatchingUp, kept);
+        }
+    };
+    assert_eq!(bounded(doctored(behind(8 + 1 + 256 + 1))), Bounded::Checkpoints);
+    let mut report = honest();
+    behind(8 + 1 + 256)(&mut report);
+    assert_eq!(check_i8(&report), Ok(()));
     let queued = |report: &mut MatchReport| report.clients[0].turns[9].queued_frames = 72_001;
     assert_eq!(bounded(doctored(queued)), Bounded::QueuedFrames);
     let ahead = |report: &mut MatchReport| {

@@ -110,6 +110,7 @@ impl ClientPlayer {
             next_input: session.next_input(self.record.seat),
             queued_frames,
             kept_checkpoints: session.kept_checkpoints(),
+            standing: session.standing(),
             progress,
         });
     }

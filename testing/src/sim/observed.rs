@@ -7,7 +7,7 @@ use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::Capabilities;
 use retick_core::seat::Seat;
-use retick_core::session::Progress;
+use retick_core::session::{Progress, Standing};
 use retick_core::tick::Tick;
 use retick_core::wire::RoomRules;
 
@@ -31,6 +31,8 @@ pub struct TurnSample {
     pub queued_frames: usize,
     /// Checkpoints kept.
     pub kept_checkpoints: usize,
+    /// How the session stood to the room, which decides what it keeps.
+    pub standing: Standing,
     /// What the turn did.
     pub progress: Progress,
 }

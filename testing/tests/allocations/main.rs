@@ -15,7 +15,7 @@ use retick_core::runtime::{
     Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation, StepContext,
 };
 use retick_core::seat::{Generation, Presence, Seat, SeatCount};
-use retick_core::session::{Budget, Session, SessionPolicy};
+use retick_core::session::{Budget, InputRetention, LocalConfig, LocalSession, Retention, Session, SessionPolicy};
 use retick_core::tick::{Tick, TickRate};
 use serde::{Deserialize, Serialize};
 
@@ -87,9 +87,15 @@ fn session<S>(factory: &NativeFactory<S>) -> Session
 where
     NativeFactory<S>: RuntimeFactory,
 {
+    session_with(factory, SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() })
+}
+
+fn session_with<S>(factory: &NativeFactory<S>, policy: SessionPolicy) -> Session
+where
+    NativeFactory<S>: RuntimeFactory,
+{
     let descriptor = descriptor(factory);
     let runtime = factory.create(&descriptor).unwrap();
-    let policy = SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() };
     Session::new(runtime, &descriptor, policy, [Seat::new(0).unwrap()].into_iter().collect()).unwrap()
 }
 
@@ -128,8 +134,43 @@ fn allocations(session: &mut Session, warm_up: u64, counted: u64) -> AllocationI
 /// Every tick rolls back seven ticks, takes and releases checkpoints, projects, and now and then gives a checksum.
 #[test]
 fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
-    let counted = allocations(&mut session(&factory()), 600, 1000);
-    assert_eq!(counted.count_total, 0, "{counted:?}");
+    for retention in [Retention::Required, Retention::Window] {
+        for input_retention in [InputRetention::Off, InputRetention::Last(100)] {
+            let policy =
+                SessionPolicy { checksum_cadence_ticks: 10, retention, input_retention, ..SessionPolicy::default() };
+            let counted = allocations(&mut session_with(&factory(), policy), 600, 1000);
+            assert_eq!(counted.count_total, 0, "{policy:?}: {counted:?}");
+        }
+    }
+}
+
+/// A player and a bot at one machine, with frames that are retained for a while.
+#[test]
+fn i7_local_play_allocates_nothing_per_tick() {
+    let factory = factory();
+    let descriptor = descriptor(&factory);
+    let [player, bot] = [0, 1].map(|number| Seat::new(number).unwrap());
+    let input_retention = InputRetention::Last(100);
+    let config = LocalConfig {
+        local_seats: [player].into_iter().collect(),
+        bot_seats: [bot].into_iter().collect(),
+        policy: SessionPolicy { input_retention, ..SessionPolicy::default() },
+        ..LocalConfig::default()
+    };
+    let mut local = LocalSession::new(factory.create(&descriptor).unwrap(), &descriptor, config).unwrap();
+    let mut play = |updates: u64| {
+        for update in 0..updates {
+            local.set_input(player, &[value(0, update)]).unwrap();
+            let mut bots = |seat: Seat, tick: Tick, packed: &mut Vec<u8>| packed[0] = value(seat.index(), tick.index());
+            local.update(core::time::Duration::from_millis(40), &mut bots).unwrap();
+            while local.poll_event().is_some() {}
+        }
+        local.tick()
+    };
+    play(500);
+    let mut tick = Tick::ZERO;
+    let counted = measure(|| tick = play(500));
+    assert_eq!((counted.count_total, tick), (0, Tick::new(2400)), "{counted:?}");
 }
 
 /// Two clients and a room without latency: messages are taken, decoded, confirmed, answered.

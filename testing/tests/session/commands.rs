@@ -17,14 +17,14 @@ use crate::support::{Table, frame, seat};
 
 /// A game whose step writes down whatever it sees: inputs, malformed flags, and commands in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Market {
+pub struct Market {
     total: i64,
     malformed: u64,
     orders: Vec<(u8, u8)>,
 }
 
 #[derive(Clone, Copy)]
-struct Digit(i64);
+pub struct Digit(i64);
 
 impl GameInput for Digit {
     fn schema() -> InputSchema {
@@ -41,7 +41,7 @@ impl GameInput for Digit {
 }
 
 /// An order: one byte below 100.
-struct Order(u8);
+pub struct Order(u8);
 
 impl Simulation for Market {
     type Input = Digit;
@@ -86,10 +86,16 @@ impl Simulation for Market {
     }
 }
 
-fn session() -> Session {
+/// The market's factory, and a match of two seats of it.
+pub fn market() -> (NativeFactory<Market>, MatchDescriptor) {
     let factory = NativeFactory::<Market>::new(|builder| builder).expect("a valid manifest");
     let seats = SeatCount::new(2).expect("valid");
     let descriptor = MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats);
+    (factory, descriptor)
+}
+
+fn session() -> Session {
+    let (factory, descriptor) = market();
     let runtime = factory.create(&descriptor).expect("a match of the market");
     let local: SeatSet = [seat(0)].into_iter().collect();
     Session::new(runtime, &descriptor, SessionPolicy::default(), local).expect("valid")

@@ -8,7 +8,7 @@ use retick_core::runtime::{AdvanceError, Capabilities, CheckpointError, HydrateE
 use retick_core::seat::{ControlEpoch, Generation, Presence, SeatSet};
 use retick_core::session::{
     Budget, ConfirmError, MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAME_BYTES, MAX_QUEUED_FRAMES, Session, SessionError,
-    SessionFault, SessionPolicy, SubmitError,
+    SessionFault, SessionPolicy, StateReadError, SubmitError,
 };
 use retick_core::snapshot::{LastInput, Snapshot, SnapshotError};
 use retick_core::tick::Tick;
@@ -168,6 +168,9 @@ fn k13_a_state_without_a_form_can_t_be_exported_and_ends_nothing() {
     assert_eq!(play(0, 2), Ok(Tick::new(1)));
     let refused = play(1, POISON);
     let unreadable = |error: &CheckpointError| matches!(error, CheckpointError::Capture { .. });
-    assert!(matches!(&refused, Err(SnapshotError::Checkpoint(error)) if unreadable(error)), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(SnapshotError::Read(StateReadError::Checkpoint(error))) if unreadable(error)),
+        "{refused:?}"
+    );
     assert_eq!(play(2, 2), Ok(Tick::new(3)));
 }
