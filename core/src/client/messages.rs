@@ -113,6 +113,7 @@ impl Client {
             remote_prediction: self.config.remote_prediction,
             requires: self.config.requires,
             recording: self.config.recording,
+            presentation: self.config.presentation,
         };
         let local: SeatSet = core::iter::once(welcome.seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);

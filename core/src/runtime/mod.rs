@@ -24,6 +24,7 @@ pub use native::{
 use crate::codec::canonical::EncodeError;
 use crate::config::ConfigError;
 use crate::digest::{Checksum, Digest, Identity};
+use crate::event::EventBatch;
 use crate::identity::{IdentityManifest, MatchDescriptor};
 use crate::tick::Tick;
 
@@ -79,6 +80,8 @@ pub struct Output {
     pub malformed_commands: u64,
     /// Projections that faulted, and are missing therefore. Presentation never ends a match (K9).
     pub failed_projections: u64,
+    /// What the steps emitted for presentation, in the order of ticks (K10).
+    pub events: EventBatch,
 }
 
 impl Output {
@@ -88,6 +91,7 @@ impl Output {
         self.projections.clear();
         self.malformed_commands = 0;
         self.failed_projections = 0;
+        self.events.clear();
     }
 
     /// The projection of one kept state.
@@ -114,6 +118,7 @@ pub struct Capabilities {
 ///   any number of times. A handle that was released is refused with a typed error, never taken for another state.
 /// - `checkpoint`, checksum and projection are of the current state only; nothing reads an older one but `export`.
 /// - Equal states of one identity have equal checksums everywhere (K5).
+/// - Every step emits its events, whether it is predicted or not; equal steps of equal states emit equal ones (K10).
 ///
 /// `retick-testing`'s `StrictRuntime` enforces this contract around any runtime.
 pub trait Runtime: Send {

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use core::mem;
 
+use super::presentation::Turn;
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
 use crate::runtime::{AdvanceError, Keep, StepFault};
 use crate::seat::Seat;
@@ -39,6 +40,7 @@ impl Session {
         let done = self.run(plan);
         if let Err(fault) = &done {
             self.fault = Some(fault.clone());
+            self.presentation.stopped(self.timeline.confirmed());
         }
         done
     }
@@ -110,6 +112,8 @@ impl Session {
         self.malformed_commands += self.output.malformed_commands;
         self.take_projections();
         self.apply_confirmed(applied - plan.matched.min(applied));
+        let (confirmed, received) = (self.confirmed(), self.received());
+        self.presentation.turn(Turn { start: plan.start, reached, confirmed, received }, &self.output.events);
         if rolls_back {
             self.events.push_back(SessionEvent::RolledBack { from: plan.start, to: head_before });
         }

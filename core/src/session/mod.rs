@@ -5,6 +5,7 @@
 
 mod advance;
 mod prediction;
+mod presentation;
 mod timeline;
 
 use alloc::boxed::Box;
@@ -13,8 +14,14 @@ use alloc::vec::Vec;
 
 pub use self::prediction::RemotePrediction;
 use self::prediction::{LastInputs, LocalInputs};
+use self::presentation::Presentation;
+pub use self::presentation::{
+    CatchUpEvents, DEFAULT_CATCH_UP_AFTER_TICKS, DroppedEvents, MAX_WAITING_PRESENTATION_BYTES,
+    MAX_WAITING_PRESENTATION_EVENTS, PresentationPolicy, SpeculativeEvents,
+};
 use self::timeline::Timeline;
 use crate::digest::Checksum;
+use crate::event::PresentationEvent;
 use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
 use crate::input::{InputError, InputSchema};
@@ -53,6 +60,8 @@ pub struct SessionPolicy {
     pub requires: Capabilities,
     /// Whether confirmed frames come out as events, for a recorder (R4).
     pub recording: Recording,
+    /// What becomes of the game's presentation events (K10).
+    pub presentation: PresentationPolicy,
 }
 
 impl Default for SessionPolicy {
@@ -64,6 +73,7 @@ impl Default for SessionPolicy {
             remote_prediction: RemotePrediction::default(),
             requires: Capabilities::default(),
             recording: Recording::default(),
+            presentation: PresentationPolicy::default(),
         }
     }
 }
@@ -250,7 +260,7 @@ pub enum SessionFault {
 /// A player's machine for one match.
 ///
 /// Call [`Session::submit`] for each tick of each local seat, [`Session::confirm`] for each frame of the authority's, and
-/// [`Session::advance`] once a turn; then drain [`Session::poll_event`]. One `advance` runs at most one rollback, in one batch.
+/// [`Session::advance`] once a turn; then drain [`Session::poll_event`] and [`Session::poll_presentation_event`]. One `advance` runs at most one rollback, in one batch.
 pub struct Session {
     runtime: Box<dyn Runtime>,
     descriptor: MatchDescriptor,
@@ -268,6 +278,7 @@ pub struct Session {
     fault: Option<SessionFault>,
     held_fault: Option<(Tick, StepFault)>,
     projections: Projections,
+    presentation: Presentation,
     batch: StepBatch,
     comparison: StepBatch,
     output: Output,
@@ -316,6 +327,7 @@ impl Session {
             fault: None,
             held_fault: None,
             projections: Projections::default(),
+            presentation: Presentation::new(policy.presentation),
             batch: StepBatch::default(),
             comparison: StepBatch::default(),
             output,
@@ -431,6 +443,18 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// The next presentation event (K10): each one that was predicted is told again as confirmed or canceled, and each one of the
+    /// confirmed timeline comes out confirmed once. Drain it every turn: the queue is bounded, and what it has no room for is
+    /// counted in [`Session::dropped_events`].
+    pub fn poll_presentation_event(&mut self) -> Option<PresentationEvent<'_>> {
+        self.presentation.poll()
+    }
+
+    /// Presentation events that did not come out, by reason.
+    pub fn dropped_events(&self) -> DroppedEvents {
+        self.presentation.dropped()
+    }
+
     /// What ended the session, if anything did.
     pub fn fault(&self) -> Option<&SessionFault> {
         self.fault.as_ref()
@@ -521,6 +545,7 @@ impl Session {
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;
         self.projections = Projections::default();
+        self.presentation.hydrated(tick);
         self.take_projections();
         Ok(())
     }

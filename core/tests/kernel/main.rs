@@ -5,6 +5,7 @@
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;
+mod events;
 mod native;
 mod replay;
 mod snapshot;
