@@ -7,6 +7,7 @@ use allocation_counter::measure;
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret};
 use retick_core::client::{Client, ClientConfig, Output};
 use retick_core::config::{ConfigSchema, SessionConfig};
+use retick_core::event::{EventId, EventLife};
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
@@ -56,6 +57,9 @@ impl Simulation for Sums {
     }
     fn step(&mut self, context: &StepContext<'_, Self>) {
         for (seat, sum) in context.seats().zip(&mut self.0) {
+            // One event a seat and tick, whose payload a misprediction changes.
+            let value = context.input(seat).0;
+            context.emit(EventId { source: u32::from(seat.number()), ..EventId::default() }, &value.to_le_bytes());
             *sum = sum.wrapping_mul(31).wrapping_add(context.input(seat).0.unsigned_abs());
         }
     }
@@ -77,7 +81,8 @@ fn value(seat: usize, tick: u64) -> u8 {
     (tick * 7 + seat as u64 * 3).to_le_bytes()[0]
 }
 
-/// Every tick rolls back seven ticks, takes and releases checkpoints, projects, and now and then gives a checksum.
+/// Every tick rolls back seven ticks, takes and releases checkpoints, projects, emits events of which some are canceled, and now and
+/// then gives a checksum.
 #[test]
 fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
     let factory = factory();
@@ -87,6 +92,7 @@ fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
     let policy = SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() };
     let mut session = Session::new(runtime, &descriptor, policy, [local].into_iter().collect()).unwrap();
     let mut frame = Frame::new(Generation(0), Tick::ZERO);
+    let mut lives = [0_u64; 3];
     let (mut rollbacks, mut turn) = (0, |session: &mut Session, tick: u64| {
         session.submit(local, Tick::new(tick), &[value(0, tick)]).unwrap();
         if let Some(late) = tick.checked_sub(7) {
@@ -101,6 +107,9 @@ fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
         let budget = Budget { confirmed_frames: usize::MAX, target: Tick::new(tick + 1) };
         let progress = session.advance(budget).unwrap();
         while session.poll_event().is_some() {}
+        while let Some(event) = session.poll_presentation_event() {
+            lives[event.life as usize] += 1;
+        }
         u64::from(progress.resimulated > 0)
     });
     (0..600).for_each(|tick| {
@@ -108,6 +117,10 @@ fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
     });
     let counted = measure(|| rollbacks += (600..1600).map(|tick| turn(&mut session, tick)).sum::<u64>());
     assert!(rollbacks > 900, "{rollbacks} rollbacks");
+    let [predicted, confirmed, canceled] =
+        [EventLife::Predicted, EventLife::Confirmed, EventLife::Canceled].map(|life| lives[life as usize]);
+    assert_eq!(confirmed, 2 * 1593);
+    assert!(predicted > 10_000 && canceled > 10_000, "{predicted} predicted, {canceled} canceled");
     assert_eq!(counted.count_total, 0, "{counted:?}");
 }
 

@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod presentation;
 mod retention;
 mod rollback;
 mod snapshots;
