@@ -121,6 +121,7 @@ pub mod client;
 pub mod codec;
 pub mod config;
 pub mod digest;
+pub mod event;
 pub mod frame;
 pub mod identity;
 pub mod input;

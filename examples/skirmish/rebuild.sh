@@ -28,6 +28,8 @@ sources=(
   core/src/codec
   core/src/config.rs
   core/src/digest.rs
+  core/src/event.rs
+  core/src/event
   core/src/frame.rs
   core/src/identity.rs
   core/src/input

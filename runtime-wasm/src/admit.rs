@@ -42,7 +42,7 @@ pub(crate) struct Admitted {
 pub(crate) fn admit(module: &[u8], limits: &Limits) -> Result<Admitted, LoadError> {
     at_most(Quantity::ModuleBytes, module.len() as u64, limits.module_bytes)?;
     let survey = survey::survey(module, limits)?;
-    survey.imports.iter().try_for_each(|import| granted(&import.module, &import.name))?;
+    survey.imports.iter().try_for_each(|import| granted(&import.module, &import.name).map(drop))?;
     let types = Validator::new_with_features(FEATURES).validate_all(module)?;
     check_import_types(&survey, &types)?;
     check_exports(survey, &types)
@@ -57,9 +57,11 @@ fn import_error(module: &str, name: &str, refusal: ImportRefusal) -> LoadError {
     LoadError::Import { module: module.to_owned(), name: name.to_owned(), refusal }
 }
 
-fn granted(module: &str, name: &str) -> Result<(), LoadError> {
+/// The parameters of a granted import; none has results.
+fn granted(module: &str, name: &str) -> Result<&'static [ValType], LoadError> {
     match (module, name) {
-        (abi::IMPORT_MODULE, abi::IMPORT_LOG) => Ok(()),
+        (abi::IMPORT_MODULE, abi::IMPORT_LOG) => Ok(&[ValType::I32; 2]),
+        (abi::IMPORT_MODULE, abi::IMPORT_EMIT) => Ok(&[ValType::I32; 5]),
         _ => Err(import_error(module, name, ImportRefusal::Unknown)),
     }
 }
@@ -67,10 +69,10 @@ fn granted(module: &str, name: &str) -> Result<(), LoadError> {
 fn check_import_types(survey: &Survey, types: &Types) -> Result<(), LoadError> {
     for (index, import) in (0..).zip(&survey.imports) {
         let refused = |refusal| Err(import_error(&import.module, &import.name, refusal));
-        if !has_type(types.as_ref(), index, &[ValType::I32, ValType::I32], &[]) {
+        if !has_type(types.as_ref(), index, granted(&import.module, &import.name)?, &[]) {
             return refused(ImportRefusal::Type);
         }
-        if index > 0 {
+        if (0..index).zip(&survey.imports).any(|(_, earlier)| earlier.name == import.name) {
             return refused(ImportRefusal::Twice);
         }
     }

@@ -1,5 +1,6 @@
 //! One compiled game, and one instance of it: the calls across the interface, and the state as bytes.
 
+use retick_core::event::EventBatch;
 use retick_core::runtime::{StepFault, abi};
 use retick_core::tick::Tick;
 use wasmtime::{
@@ -146,8 +147,16 @@ impl Guest {
         call(&mut self.store, &self.init, span)
     }
 
-    /// One step under a gas of its own: how many malformed commands it skipped, and the gas it took.
-    pub fn step(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
+    /// One step under a gas of its own: how many malformed commands it skipped, and the gas it took. What it emits is added to
+    /// `events`, whose tick was begun; also when it faults.
+    pub fn step(&mut self, block: &[u8], gas: u64, events: &mut EventBatch) -> Result<(u32, u64), StepFault> {
+        self.store.data_mut().events = Some(std::mem::take(events));
+        let stepped = self.step_emitting(block, gas);
+        *events = self.store.data_mut().events.take().unwrap_or_default();
+        stepped
+    }
+
+    fn step_emitting(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
         self.fuel(gas)?;
         let span = self.pass(block)?;
         let skipped = call(&mut self.store, &self.step, span)?;

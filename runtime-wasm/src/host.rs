@@ -1,7 +1,8 @@
-//! What the host gives a guest: a log, and memory up to the limit.
+//! What the host gives a guest: a log, a way out for events, and memory up to the limit.
 
 use std::collections::VecDeque;
 
+use retick_core::event::{EventBatch, EventId};
 use retick_core::runtime::{StepFault, abi};
 use wasmtime::{Caller, Engine, Linker, Memory, ResourceLimiter, Trap};
 
@@ -17,12 +18,14 @@ pub(crate) struct Host {
     pub memory: Option<Memory>,
     /// The last lines.
     pub log: VecDeque<String>,
+    /// Where events go while a step runs; outside of steps there is nothing.
+    pub events: Option<EventBatch>,
     limits: Limits,
 }
 
 impl Host {
     pub fn new(limits: Limits) -> Host {
-        Host { memory: None, log: VecDeque::new(), limits }
+        Host { memory: None, log: VecDeque::new(), events: None, limits }
     }
 
     fn keep_line(&mut self, line: String) {
@@ -56,6 +59,7 @@ impl ResourceLimiter for Host {
 pub(crate) fn linker(engine: &Engine) -> Result<Linker<Host>, LoadError> {
     let mut linker = Linker::new(engine);
     let linked = linker.func_wrap(abi::IMPORT_MODULE, abi::IMPORT_LOG, log).map(drop);
+    let linked = linked.and_then(|()| linker.func_wrap(abi::IMPORT_MODULE, abi::IMPORT_EMIT, emit).map(drop));
     linked.map_err(|error| LoadError::Engine { message: error.to_string() })?;
     Ok(linker)
 }
@@ -63,9 +67,7 @@ pub(crate) fn linker(engine: &Engine) -> Result<Linker<Host>, LoadError> {
 /// Keeps a line. It costs gas like an instruction, only more, and a span outside the memory is a fault even where the line
 /// would be cut: whether a step faults never depends on what is kept.
 fn log(mut caller: Caller<'_, Host>, pointer: u32, length: u32) -> wasmtime::Result<()> {
-    let cost = caller.data().limits.log_gas;
-    let gas = caller.get_fuel()?.checked_sub(cost).ok_or(Trap::OutOfFuel)?;
-    caller.set_fuel(gas)?;
+    pay(&mut caller, |limits| limits.log_gas)?;
     let granted = caller.data().memory.ok_or(HostRaised(StepFault::Host))?;
     let (bytes, host) = granted.data_and_store_mut(&mut caller);
     let bytes = memory::read(bytes, pointer, length).map_err(HostRaised)?;
@@ -73,4 +75,32 @@ fn log(mut caller: Caller<'_, Host>, pointer: u32, length: u32) -> wasmtime::Res
     let line = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned();
     host.keep_line(line);
     Ok(())
+}
+
+/// Takes an event of the step that runs (K10). Its numbers and its span are checked also where it is dropped: whether a step faults
+/// never depends on what is kept.
+fn emit(
+    mut caller: Caller<'_, Host>,
+    module: u32,
+    source: u32,
+    event: u32,
+    pointer: u32,
+    length: u32,
+) -> wasmtime::Result<()> {
+    pay(&mut caller, |limits| limits.event_gas)?;
+    let granted = caller.data().memory.ok_or(HostRaised(StepFault::Host))?;
+    let (bytes, host) = granted.data_and_store_mut(&mut caller);
+    let payload = memory::read(bytes, pointer, length).map_err(HostRaised)?;
+    let broken = HostRaised(StepFault::Interface);
+    let number = |value: u32| u16::try_from(value).map_err(|_| broken);
+    let id = EventId { module: number(module)?, source, event: number(event)? };
+    host.events.as_mut().ok_or(broken)?.push(id, payload);
+    Ok(())
+}
+
+/// Takes the gas that an import costs.
+fn pay(caller: &mut Caller<'_, Host>, cost: impl FnOnce(&Limits) -> u64) -> wasmtime::Result<()> {
+    let cost = cost(&caller.data().limits);
+    let gas = caller.get_fuel()?.checked_sub(cost).ok_or(Trap::OutOfFuel)?;
+    caller.set_fuel(gas)
 }

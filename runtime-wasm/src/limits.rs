@@ -58,6 +58,8 @@ pub struct Limits {
     pub log_line_bytes: u64,
     /// The last so many logged lines are kept.
     pub log_lines: u64,
+    /// Gas that one presentation event costs, also one that is dropped.
+    pub event_gas: u64,
 }
 
 /// Default of [`Limits::module_bytes`]: 2 MiB.
@@ -90,6 +92,8 @@ pub const DEFAULT_LOG_GAS: u64 = 1_000;
 pub const DEFAULT_LOG_LINE_BYTES: u64 = 1_024;
 /// Default of [`Limits::log_lines`].
 pub const DEFAULT_LOG_LINES: u64 = 32;
+/// Default of [`Limits::event_gas`].
+pub const DEFAULT_EVENT_GAS: u64 = 200;
 
 const _: () = assert!(DEFAULT_DATA_BYTES <= DEFAULT_MODULE_BYTES, "the data stands in the module");
 const _: () = assert!(DEFAULT_DATA_BYTES <= DEFAULT_MEMORY_PAGES * PAGE_BYTES, "the data stands in the memory");
@@ -113,13 +117,14 @@ impl Default for Limits {
             log_gas: DEFAULT_LOG_GAS,
             log_line_bytes: DEFAULT_LOG_LINE_BYTES,
             log_lines: DEFAULT_LOG_LINES,
+            event_gas: DEFAULT_EVENT_GAS,
         }
     }
 }
 
 impl Limits {
     /// Every limit by its name, for the identity (K11). The pattern has no `..`, so that no limit is forgotten.
-    pub(crate) fn settings(&self) -> [(&'static str, u64); 15] {
+    pub(crate) fn settings(&self) -> [(&'static str, u64); 16] {
         let Limits {
             module_bytes,
             functions,
@@ -136,6 +141,7 @@ impl Limits {
             log_gas,
             log_line_bytes,
             log_lines,
+            event_gas,
         } = *self;
         [
             ("limit-module-bytes", module_bytes),
@@ -153,6 +159,7 @@ impl Limits {
             ("log-gas", log_gas),
             ("limit-log-line-bytes", log_line_bytes),
             ("limit-log-lines", log_lines),
+            ("event-gas", event_gas),
         ]
     }
 

@@ -133,7 +133,9 @@ impl WasmRuntime {
         self.current = None;
         self.scratch.clear();
         abi::encode_step(view, &mut self.scratch);
-        let (skipped, gas) = self.guest.step(&self.scratch, self.program.limits().gas_per_tick)?;
+        output.events.begin_tick(view.tick());
+        let gas = self.program.limits().gas_per_tick;
+        let (skipped, gas) = self.guest.step(&self.scratch, gas, &mut output.events)?;
         let skipped = u64::from(skipped);
         if skipped > view.commands().len() as u64 {
             return Err(StepFault::Interface);
@@ -259,6 +261,7 @@ impl Runtime for WasmRuntime {
         self.settle()?;
         let (tick, anchor, checkpoints) = (self.tick, self.anchor(), self.checkpoints.len());
         let (kept, projected, malformed) = (output.kept.len(), output.projections.len(), output.malformed_commands);
+        let events = output.events.mark();
         let ran = self.run(batch, output);
         if ran.is_err() {
             while self.checkpoints.len() > checkpoints
@@ -271,6 +274,7 @@ impl Runtime for WasmRuntime {
             output.kept.truncate(kept);
             output.projections.truncate(projected);
             output.malformed_commands = malformed;
+            output.events.truncate(events);
         } else {
             self.let_go(anchor);
         }

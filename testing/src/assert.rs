@@ -122,6 +122,12 @@ pub enum GameFault {
         /// The first byte that differs between donor and hydrated instance.
         difference: Option<ByteDifference>,
     },
+    /// Two executions of equal steps of equal states emitted other presentation events (K10).
+    #[error("two executions of tick {tick} emitted other presentation events")]
+    EventsDiffer {
+        /// The first tick whose events differ.
+        tick: Tick,
+    },
     /// The premise is missing: nothing moved but the tick, so nothing was proved.
     #[error("nothing but the tick moved in {ticks} ticks")]
     Unmoved {

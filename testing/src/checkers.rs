@@ -21,6 +21,7 @@
 //! ```
 
 mod bounds;
+mod events;
 mod order;
 mod prediction;
 mod reports;
@@ -29,6 +30,7 @@ mod states;
 mod tests;
 
 pub use bounds::{check_i7, check_i8};
+pub use events::check_events;
 pub use order::{check_i1, check_i2};
 pub use prediction::{check_i5, check_i6};
 pub use reports::check_i4;
@@ -182,6 +184,22 @@ pub enum Breach {
         /// How much there may be.
         cap: u64,
     },
+    /// K10: a seat's confirmed events are not those of the fold of the authority's log.
+    #[error("K10: the confirmed events of seat {seat} are not those of the fold from tick {tick} on")]
+    Events {
+        /// The seat.
+        seat: Seat,
+        /// The first tick whose events are missing or false.
+        tick: Tick,
+    },
+    /// K10: a prediction was told twice, canceled without one, or confirmed with another payload.
+    #[error("K10: seat {seat} was told a false life of an event of tick {tick}")]
+    EventLife {
+        /// The seat.
+        seat: Seat,
+        /// The event's tick.
+        tick: Tick,
+    },
     /// The contract of the runtime was broken (K2, K4, K9).
     #[error("seat {seat}: {violation:?}")]
     Contract {
@@ -217,6 +235,7 @@ pub fn check_all(report: &MatchReport, factory: &dyn RuntimeFactory) -> Vec<Brea
         check_i6(report),
         check_i7(report),
         check_i8(report),
+        check_events(report, factory),
         check_contract(report),
     ];
     checks.into_iter().filter_map(Result::err).collect()

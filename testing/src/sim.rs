@@ -31,7 +31,7 @@ mod players;
 mod raw;
 mod setup;
 
-pub use observed::{ClientRecord, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
+pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
 pub use raw::{RawSeat, RawSend};
 pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
 

@@ -109,6 +109,7 @@ impl StrictRuntime {
         let offset = output.projections.len();
         output.projections.extend_from_slice(&inner.projections);
         output.malformed_commands += inner.malformed_commands;
+        output.events.append(&inner.events);
         for (kept, (_, keep)) in inner.kept.iter().zip(asked) {
             if let (Some(checkpoint), Some(checksum)) = (kept.checkpoint, kept.checksum) {
                 let fresh = self.ledger.issue(checkpoint, checksum);
@@ -154,7 +155,10 @@ impl StrictRuntime {
         let mut inner = Output::default();
         let ran = self.inner.advance(&self.batch, &mut inner);
         if ran.is_err() {
-            let appended = !inner.kept.is_empty() || !inner.projections.is_empty() || inner.malformed_commands > 0;
+            let appended = !inner.kept.is_empty()
+                || !inner.projections.is_empty()
+                || inner.malformed_commands > 0
+                || emitted(&inner);
             let same = self.inner.tick() == tick && self.checksum() == before;
             self.check(same && !appended, || Violation::NotPure { call: Call::Advance, tick });
             return ran;
@@ -168,6 +172,7 @@ impl StrictRuntime {
         let asked: Vec<_> = batch.steps().map(|step| (step.tick().saturating_add(1), step.keep())).collect();
         let asked: Vec<_> = asked.into_iter().filter(|(_, keep)| *keep != Keep::NOTHING).collect();
         self.check_projected(&asked, &inner);
+        self.check_events(tick, length, &inner);
         self.hand_on(Call::Advance, &asked, &inner, output);
         Ok(())
     }
@@ -181,6 +186,25 @@ impl StrictRuntime {
             self.check(after == Some(before), || Violation::ProjectionChangedState { tick });
         }
     }
+}
+
+impl StrictRuntime {
+    /// K10: what a batch emits is of its ticks, in their order.
+    fn check_events(&self, first: Tick, length: u64, inner: &Output) {
+        let mut least = first;
+        for event in inner.events.iter() {
+            let tick = event.key.tick;
+            if tick < least || tick >= first.saturating_add(length) {
+                return self.probe.report(Violation::Events { tick });
+            }
+            least = tick;
+        }
+    }
+}
+
+/// Whether a call emitted anything, dropped or not.
+fn emitted(output: &Output) -> bool {
+    !output.events.is_empty() || output.events.dropped() > 0
 }
 
 impl Runtime for StrictRuntime {
@@ -215,7 +239,7 @@ impl Runtime for StrictRuntime {
         let (tick, before) = (self.inner.tick(), self.checksum());
         let mut inner = Output::default();
         let kept = self.inner.keep(widened(keep), &mut inner);
-        let same = self.inner.tick() == tick && self.checksum() == before;
+        let same = self.inner.tick() == tick && self.checksum() == before && !emitted(&inner);
         self.check(same, || match keep.contains(Keep::PROJECTION) {
             true => Violation::ProjectionChangedState { tick },
             false => Violation::NotPure { call: Call::Keep, tick },

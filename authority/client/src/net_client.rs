@@ -28,7 +28,8 @@ pub trait Player: Send + 'static {
         Some(event)
     }
 
-    /// Called at the end of each turn, to present the state, or to request commands.
+    /// Called at the end of each turn, to present the state, to play what [`Client::poll_presentation_event`] gives (K10), or to
+    /// request commands.
     fn turn(&mut self, client: &mut Client) {
         let _ = client;
     }

@@ -115,6 +115,7 @@ impl Client {
             requires: self.config.requires,
             recording: self.config.recording,
             input_retention: self.config.input_retention,
+            presentation: self.config.presentation,
         };
         let local: SeatSet = core::iter::once(welcome.seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);

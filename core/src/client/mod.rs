@@ -7,7 +7,7 @@
 //! 2. [`Client::handle_turn`] with the time;
 //! 3. [`Client::submit_input`] while [`Client::wanted_input`] names a tick: each tick is sampled once and never changes (N2);
 //! 4. [`Client::step`]: confirmed frames, at most one rollback, a bounded number of predictions (N6);
-//! 5. [`Client::poll_output`] until it gives nothing.
+//! 5. [`Client::poll_output`] until it gives nothing, and [`Client::poll_presentation_event`] for sounds and effects.
 //!
 //! The game here is that of the [crate's page](crate), and the room is played by hand; a real one is in `retick-authority`.
 //!
@@ -73,13 +73,14 @@ use alloc::vec::Vec;
 use self::outbox::Outbox;
 use self::pace::Pace;
 use crate::digest::{Checksum, Digest, Identity};
+use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
 use crate::identity::{DescriptorError, MatchDescriptor};
 use crate::runtime::{Capabilities, CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{
-    Budget, ConfirmError, Held, InputRetention, Progress, Recording, RemotePrediction, Retention, Session,
-    SessionError, SessionEvent, SessionFault, SessionPolicy, Standing, SubmitError,
+    Budget, ConfirmError, Held, InputRetention, PresentationPolicy, Progress, Recording, RemotePrediction, Retention,
+    Session, SessionError, SessionEvent, SessionFault, SessionPolicy, Standing, SubmitError,
 };
 use crate::tick::{Moment, Tick};
 use crate::wire::{
@@ -141,6 +142,8 @@ pub struct ClientConfig {
     pub recording: Recording,
     /// Which confirmed frames the session keeps itself (S5).
     pub input_retention: InputRetention,
+    /// What becomes of the game's presentation events (K10).
+    pub presentation: PresentationPolicy,
 }
 
 impl Default for ClientConfig {
@@ -153,6 +156,7 @@ impl Default for ClientConfig {
             requires,
             recording,
             input_retention,
+            presentation,
             ..
         } = SessionPolicy::default();
         ClientConfig {
@@ -168,6 +172,7 @@ impl Default for ClientConfig {
             requires,
             recording,
             input_retention,
+            presentation,
         }
     }
 }
@@ -515,6 +520,11 @@ impl Client {
             self.stats.sent_bytes += bytes;
         }
         self.outbox.pop()
+    }
+
+    /// The game's next presentation event, as [`Session::poll_presentation_event`] gives it (K10). Drain it every turn.
+    pub fn poll_presentation_event(&mut self) -> Option<PresentationEvent<'_>> {
+        self.session.as_mut()?.poll_presentation_event()
     }
 
     /// When [`Client::handle_turn`] is due next: the next tick of the pace, or the next ping. `None` without a transport, and

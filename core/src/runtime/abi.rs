@@ -15,8 +15,16 @@
 //! | `retick_project` | `() -> i64` | optional: the projection, as a span (K9) |
 //! | `_initialize` | `() -> ()` | optional: called once before all others, for languages that have global constructors |
 //!
-//! The only import is `log` of the module `retick`, `(ptr: i32, len: i32)`: a line of UTF-8 for whoever debugs the game. A
-//! game that gives up logs a line and traps (`unreachable`).
+//! All imports are optional, and of the module `retick`:
+//!
+//! | import | type | |
+//! |---|---|---|
+//! | `log` | `(ptr: i32, len: i32)` | a line of UTF-8 for whoever debugs the game |
+//! | `emit` | `(module: i32, source: i32, event: i32, ptr: i32, len: i32)` | a presentation event and its payload (K10) |
+//!
+//! A game that gives up logs a line and traps (`unreachable`). It emits in its steps alone, and in every execution of them; an
+//! event leaves the memory at once, and is no state. A `module` or `event` of more than 16 bits, a span outside the memory, and an
+//! event outside a step break the interface; an event beyond the limits of [`crate::event`] is dropped and counted.
 //!
 //! `retick_buffer` is called anew before each block, as part of the same step, and its writes are state like any other's. The
 //! pointer should be a multiple of 8.
@@ -107,6 +115,8 @@ pub const EXPORT_INITIALIZE: &str = "_initialize";
 pub const IMPORT_MODULE: &str = "retick";
 /// Import `(ptr: i32, len: i32)`: a line of UTF-8.
 pub const IMPORT_LOG: &str = "log";
+/// Import `(module: i32, source: i32, event: i32, ptr: i32, len: i32)`: a presentation event.
+pub const IMPORT_EMIT: &str = "emit";
 
 /// The `source` of a command of the authority's own.
 pub const SOURCE_AUTHORITY: u32 = u32::MAX;

@@ -238,6 +238,12 @@ impl StepBatch {
         self.view(position, Tick::ZERO)
     }
 
+    /// Asks for less after each step in sight from `index` on.
+    pub(crate) fn keep_less(&mut self, index: usize, less: Keep) {
+        let steps = self.steps.iter_mut().skip(self.hidden.saturating_add(index));
+        steps.for_each(|step| step.keep = step.keep.without(less));
+    }
+
     /// Appends the step at `position` of `other`.
     pub(crate) fn push_played(&mut self, other: &StepBatch, position: usize) {
         if let Some(view) = other.played(position) {

@@ -59,6 +59,7 @@ pub use spare::MAX_SPARE_STATES;
 use crate::codec::canonical::EncodeError;
 use crate::config::ConfigError;
 use crate::digest::{Checksum, Digest, Identity};
+use crate::event::EventBatch;
 use crate::identity::{IdentityManifest, MatchDescriptor};
 use crate::tick::Tick;
 
@@ -75,6 +76,12 @@ impl Keep {
     pub const CHECKSUM: Keep = Keep(2);
     /// The projection, as bytes.
     pub const PROJECTION: Keep = Keep(4);
+
+    /// The same without `less`.
+    #[must_use]
+    pub const fn without(self, less: Keep) -> Keep {
+        Keep(self.0 & !less.0)
+    }
 
     /// Whether all of `other` is asked for.
     pub const fn contains(self, other: Keep) -> bool {
@@ -114,6 +121,8 @@ pub struct Output {
     pub malformed_commands: u64,
     /// Projections that faulted, and are missing therefore. Presentation never ends a match (K9).
     pub failed_projections: u64,
+    /// What the steps emitted for presentation, in the order of ticks (K10).
+    pub events: EventBatch,
 }
 
 impl Output {
@@ -123,6 +132,7 @@ impl Output {
         self.projections.clear();
         self.malformed_commands = 0;
         self.failed_projections = 0;
+        self.events.clear();
     }
 
     /// The projection of one kept state.
@@ -149,6 +159,7 @@ pub struct Capabilities {
 ///   any number of times. A handle that was released is refused with a typed error, never taken for another state.
 /// - `checkpoint`, checksum and projection are of the current state only; nothing reads an older one but `export`.
 /// - Equal states of one identity have equal checksums everywhere (K5).
+/// - Every step emits its events, whether it is predicted or not; equal steps of equal states emit equal ones (K10).
 ///
 /// `retick-testing`'s `StrictRuntime` enforces this contract around any runtime.
 pub trait Runtime: Send {

@@ -16,6 +16,7 @@ use super::{
 use crate::codec::canonical;
 use crate::config::{ConfigSchema, ConfigValues};
 use crate::digest::Checksum;
+use crate::event::{EventCollector, EventId, EventSink};
 use crate::frame::CommandSource;
 use crate::identity::{IdentityManifest, ManifestBuilder, ManifestError, MatchDescriptor};
 use crate::input::{GameInput, InputSchema};
@@ -103,17 +104,24 @@ pub struct StepContext<'a, S: Simulation> {
     schema: &'a InputSchema,
     commands: &'a [(CommandSource, S::Command)],
     tick_rate: TickRate,
+    events: Option<&'a dyn EventSink>,
 }
 
 impl<'a, S: Simulation> StepContext<'a, S> {
-    /// A context for one step; adapters build it, games only read it.
+    /// A context for one step, whose events go nowhere; adapters build it, games only read it.
     pub fn new(
         view: StepView<'a>,
         schema: &'a InputSchema,
         commands: &'a [(CommandSource, S::Command)],
         tick_rate: TickRate,
     ) -> Self {
-        StepContext { view, schema, commands, tick_rate }
+        StepContext { view, schema, commands, tick_rate, events: None }
+    }
+
+    /// The same context, whose events go to `events`.
+    #[must_use]
+    pub fn with_events(self, events: &'a dyn EventSink) -> Self {
+        StepContext { events: Some(events), ..self }
     }
 
     /// The tick: 0 for the first step of a match.
@@ -160,6 +168,14 @@ impl<'a, S: Simulation> StepContext<'a, S> {
     /// The commands of this tick, in the authority's order.
     pub fn commands(&self) -> &'a [(CommandSource, S::Command)] {
         self.commands
+    }
+
+    /// Emits a one-shot event for presentation (K10): emit it in every execution, and let the session tell them apart. Beyond
+    /// [`MAX_EVENTS_PER_TICK`](crate::event::MAX_EVENTS_PER_TICK) and its fellows it is dropped and counted.
+    pub fn emit(&self, id: EventId, payload: &[u8]) {
+        if let Some(events) = self.events {
+            events.emit(id, payload);
+        }
     }
 }
 
@@ -330,7 +346,10 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
         for (index, view) in batch.steps().enumerate() {
             let end = self.command_ends.get(index).copied().unwrap_or(start);
             let (schema, tick_rate) = (self.manifest.input_schema(), self.manifest.tick_rate());
-            self.state.step(&StepContext::new(view, schema, &self.commands[start..end], tick_rate));
+            output.events.begin_tick(view.tick());
+            let events = EventCollector::new(&mut output.events);
+            let context = StepContext::new(view, schema, &self.commands[start..end], tick_rate);
+            self.state.step(&context.with_events(&events));
             self.tick = view.tick().saturating_add(1);
             start = end;
             self.keep_current(view.keep(), output)?;
@@ -413,7 +432,7 @@ where
         // Only capturing a checksum can fail here, so only then is there something to go back to.
         let captures = batch.keeps_any(Keep::CHECKSUM);
         let before = captures.then(|| (self.save(), self.tick, self.checkpoints.len()));
-        let (kept, projected) = (output.kept.len(), output.projections.len());
+        let (kept, projected, events) = (output.kept.len(), output.projections.len(), output.events.mark());
         let ran = self.run(batch, output);
         if let (Err(_), Some((before, tick, checkpoints))) = (&ran, &before) {
             self.state.clone_from(before);
@@ -424,6 +443,7 @@ where
             }
             output.kept.truncate(kept);
             output.projections.truncate(projected);
+            output.events.truncate(events);
         } else {
             output.malformed_commands += malformed_commands;
         }

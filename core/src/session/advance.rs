@@ -2,11 +2,13 @@
 
 use alloc::boxed::Box;
 
+use super::StateReadError;
 use super::prediction::Guess;
+use super::presentation::Turn;
 use super::retention::RetentionRule;
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
 use crate::frame::Frame;
-use crate::runtime::{AdvanceError, Capabilities, Keep, StepFault};
+use crate::runtime::{AdvanceError, Capabilities, CheckpointError, Keep, StepFault};
 use crate::seat::Seat;
 use crate::tick::Tick;
 
@@ -41,6 +43,7 @@ impl Session {
         let done = self.run(plan);
         if let Err(fault) = &done {
             self.fault = Some(fault.clone());
+            self.presentation.stopped(self.timeline.confirmed());
         }
         done
     }
@@ -52,7 +55,9 @@ impl Session {
         let first_new = frontier.saturating_add(matched as u64);
         let start = if matched < take { first_new } else { head };
         let confirmed = frontier.saturating_add(take as u64);
-        let (target, held) = self.reach(confirmed, head.max(confirmed), budget.target);
+        // After a rollback nobody knows yet whether the step still faults.
+        let fault = self.held_fault.filter(|_| start == head);
+        let (target, held) = self.reach(confirmed, head.max(confirmed), budget.target, fault);
         Plan { start, take, matched, confirmed, head: target, held }
     }
 
@@ -66,8 +71,14 @@ impl Session {
     }
 
     /// How far prediction may go from `head`, and what stops it there.
-    fn reach(&self, confirmed: Tick, head: Tick, target: Tick) -> (Tick, Option<Held>) {
-        if let Some((tick, fault)) = self.held_fault.filter(|(tick, _)| *tick == head && confirmed <= *tick) {
+    fn reach(
+        &self,
+        confirmed: Tick,
+        head: Tick,
+        target: Tick,
+        fault: Option<(Tick, StepFault)>,
+    ) -> (Tick, Option<Held>) {
+        if let Some((tick, fault)) = fault.filter(|(tick, _)| *tick == head && confirmed <= *tick) {
             return (head, Some(Held::PredictedFault { tick, fault }));
         }
         let window_end = confirmed.saturating_add(u64::from(self.policy.prediction_window_ticks));
@@ -106,6 +117,8 @@ impl Session {
         self.malformed_commands += self.output.malformed_commands;
         self.take_projections();
         self.apply_confirmed(applied - plan.matched.min(applied));
+        let (confirmed, received) = (self.confirmed(), self.received());
+        self.presentation.turn(Turn { start: plan.start, reached, confirmed, received }, &self.output.events);
         if rolls_back {
             self.events.push_back(SessionEvent::RolledBack { from: plan.start, to: head_before });
         }
@@ -114,7 +127,7 @@ impl Session {
             Some((tick, fault)) if tick == reached => Some(Held::PredictedFault { tick, fault }),
             _ => plan.held,
         };
-        let fault = self.confirmed_fault(&plan, reached);
+        let fault = self.fault.clone().or_else(|| self.confirmed_fault(&plan, reached));
         fault.map_or(Ok(()), Err)?;
         Ok(Progress {
             confirmed_frames: applied,
@@ -176,6 +189,12 @@ impl Session {
                 return Ok(length);
             }
             Err(AdvanceError::Fault { tick, fault }) => (tick, fault),
+            Err(AdvanceError::Capture { tick, .. }) if tick > plan.confirmed => {
+                // Only a guess leads to a state without a form: nobody has asked for its checksum yet.
+                let predicted = usize::try_from(plan.confirmed.since(plan.start)).unwrap_or(usize::MAX);
+                self.timeline.steps_mut().keep_less(predicted, Keep::CHECKSUM);
+                return self.step_batch(plan);
+            }
             Err(error @ AdvanceError::Capture { .. }) => return Err(SessionFault::Capture(error)),
             Err(_) => return Err(contract),
         };
@@ -213,12 +232,27 @@ impl Session {
             if reports || rule.keeps_all() {
                 self.timeline.keep_last_inputs();
             }
-            if let Some(checksum) = self.timeline.checksum(state).filter(|_| reports) {
-                self.input_log.push_checksum(state, checksum);
-                self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
+            if reports {
+                self.report(state);
             }
         }
         self.local.forget_before(self.confirmed());
+    }
+
+    /// Hands out the checksum of the confirmed `S(state)`. It was taken with the state, unless that was only a guess which had no
+    /// form; now that it is right, it is the match's.
+    fn report(&mut self, state: Tick) {
+        let taken = self.timeline.checksum(state).map_or_else(|| self.checksum_at(state), Ok);
+        match taken {
+            Ok(checksum) => {
+                self.input_log.push_checksum(state, checksum);
+                self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
+            }
+            Err(StateReadError::Checkpoint(CheckpointError::Capture { tick, error })) => {
+                self.fault = Some(SessionFault::Capture(AdvanceError::Capture { tick, error }));
+            }
+            Err(_) => self.fault = Some(SessionFault::Contract { tick: state }),
+        }
     }
 
     fn release_unreadable(&mut self) {

@@ -42,6 +42,7 @@ mod advance;
 mod input_log;
 mod local;
 mod prediction;
+mod presentation;
 mod promotion;
 mod replay_export;
 mod retention;
@@ -59,11 +60,17 @@ pub use self::local::{
 };
 use self::prediction::LocalInputs;
 pub use self::prediction::RemotePrediction;
+use self::presentation::Presentation;
+pub use self::presentation::{
+    CatchUpEvents, DEFAULT_CATCH_UP_AFTER_TICKS, DroppedEvents, MAX_WAITING_PRESENTATION_BYTES,
+    MAX_WAITING_PRESENTATION_EVENTS, PresentationPolicy, SpeculativeEvents,
+};
 pub use self::replay_export::ReplayExportError;
 use self::retention::Readers;
 pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
 use crate::digest::Checksum;
+use crate::event::PresentationEvent;
 use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
 use crate::input::{InputError, InputSchema};
@@ -106,6 +113,8 @@ pub struct SessionPolicy {
     pub recording: Recording,
     /// Which confirmed frames the session keeps itself (S5).
     pub input_retention: InputRetention,
+    /// What becomes of the game's presentation events (K10).
+    pub presentation: PresentationPolicy,
 }
 
 impl Default for SessionPolicy {
@@ -119,6 +128,7 @@ impl Default for SessionPolicy {
             requires: Capabilities::default(),
             recording: Recording::default(),
             input_retention: InputRetention::default(),
+            presentation: PresentationPolicy::default(),
         }
     }
 }
@@ -311,7 +321,7 @@ pub enum SessionFault {
 /// A player's machine for one match.
 ///
 /// Call [`Session::submit`] for each tick of each local seat, [`Session::confirm`] for each frame of the authority's, and
-/// [`Session::advance`] once a turn; then drain [`Session::poll_event`]. One `advance` runs at most one rollback, in one batch.
+/// [`Session::advance`] once a turn; then drain [`Session::poll_event`] and [`Session::poll_presentation_event`]. One `advance` runs at most one rollback, in one batch.
 pub struct Session {
     runtime: Box<dyn Runtime>,
     descriptor: MatchDescriptor,
@@ -332,6 +342,7 @@ pub struct Session {
     fault: Option<SessionFault>,
     held_fault: Option<(Tick, StepFault)>,
     projections: Projections,
+    presentation: Presentation,
     output: Output,
     scratch: Vec<u8>,
     malformed_commands: u64,
@@ -383,6 +394,7 @@ impl Session {
             fault: None,
             held_fault: None,
             projections: Projections::default(),
+            presentation: Presentation::new(policy.presentation),
             output,
             scratch: Vec::new(),
             malformed_commands: 0,
@@ -504,6 +516,18 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// The next presentation event (K10): each one that was predicted is told again as confirmed or canceled, and each one of the
+    /// confirmed timeline comes out confirmed once. Drain it every turn: the queue is bounded, and what it has no room for is
+    /// counted in [`Session::dropped_events`].
+    pub fn poll_presentation_event(&mut self) -> Option<PresentationEvent<'_>> {
+        self.presentation.poll()
+    }
+
+    /// Presentation events that did not come out, by reason.
+    pub fn dropped_events(&self) -> DroppedEvents {
+        self.presentation.dropped()
+    }
+
     /// What ended the session, if anything did.
     pub fn fault(&self) -> Option<&SessionFault> {
         self.fault.as_ref()
@@ -621,6 +645,7 @@ impl Session {
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;
         self.projections = Projections::default();
+        self.presentation.hydrated(tick);
         self.take_projections();
         Ok(())
     }

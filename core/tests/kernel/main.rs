@@ -8,6 +8,7 @@ mod chunked;
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;
+mod events;
 mod native;
 mod replay;
 mod snapshot;

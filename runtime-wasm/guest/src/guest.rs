@@ -3,10 +3,13 @@
 use alloc::vec::Vec;
 
 use retick_core::config::ConfigError;
+use retick_core::event::EventSink;
 use retick_core::frame::CommandSource;
 use retick_core::input::{GameInput, InputSchema};
 use retick_core::runtime::abi::{self, AbiError};
 use retick_core::runtime::{GameDescription, InitContext, Simulation, StepBatch, StepContext};
+
+use crate::HostEvents;
 
 /// A game behind the blocks of the guest ABI: the logic of a module. Its buffers are reused, so that a step allocates no more
 /// than the game does.
@@ -95,11 +98,12 @@ impl<S: Simulation> Guest<S> {
         Ok(())
     }
 
-    /// Takes a step block: `S(t)` becomes `S(t+1)`. Says how many malformed commands were skipped (K7).
+    /// Takes a step block: `S(t)` becomes `S(t+1)`. Says how many malformed commands were skipped (K7). What the step emits goes to
+    /// `events` (K10).
     ///
     /// # Errors
     /// [`GuestError::NoGame`] before init, [`GuestError::Block`]; the state is as before.
-    pub fn step(&mut self, block: &[u8]) -> Result<u32, GuestError> {
+    pub fn step_emitting(&mut self, block: &[u8], events: &dyn EventSink) -> Result<u32, GuestError> {
         let game = self.game.as_mut().ok_or(GuestError::NoGame)?;
         abi::decode_step(block, &mut self.batch)?;
         let mut malformed = 0;
@@ -112,9 +116,18 @@ impl<S: Simulation> Guest<S> {
                     None => malformed += 1,
                 }
             }
-            game.step(&StepContext::new(view, &self.schema, &self.commands, self.description.tick_rate));
+            let context = StepContext::new(view, &self.schema, &self.commands, self.description.tick_rate);
+            game.step(&context.with_events(events));
         }
         Ok(malformed)
+    }
+
+    /// As [`Guest::step_emitting`], with events that go to the host.
+    ///
+    /// # Errors
+    /// As [`Guest::step_emitting`].
+    pub fn step(&mut self, block: &[u8]) -> Result<u32, GuestError> {
+        self.step_emitting(block, &HostEvents)
     }
 
     /// The projection of the current state.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`export_game!`] | the module's exports for a game |
 //! | [`no_std_runtime!`] | allocator and panic handler, for modules without the standard library |
+//! | `StepContext::emit` | a presentation event, which leaves the module at once; never part of the state |
 //! | [`log!`] | a line for whoever debugs the game; never part of the state |
 //! | [`prelude`] | what a game imports |
 //! | [`Guest`] | what the exports do, over byte slices: a module's logic on any machine, for tests |
@@ -95,6 +96,7 @@ extern crate std;
 #[cfg(target_arch = "wasm32")]
 mod bridge;
 mod buffer;
+mod events;
 mod guest;
 mod log;
 
@@ -108,6 +110,7 @@ pub use buffer::Buffer;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub use dlmalloc::GlobalDlmalloc as Allocator;
+pub use events::HostEvents;
 pub use guest::{Guest, GuestError};
 #[cfg(target_arch = "wasm32")]
 pub use log::report_panic;

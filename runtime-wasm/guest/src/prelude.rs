@@ -18,6 +18,7 @@
 pub use alloc::vec::Vec;
 
 pub use retick_core::config::{ConfigSchema, ConfigValues};
+pub use retick_core::event::EventId;
 pub use retick_core::frame::CommandSource;
 pub use retick_core::input::{FieldPolicy, GameInput, InputSchema, Packer, Unpacker};
 pub use retick_core::rng::RngStream;

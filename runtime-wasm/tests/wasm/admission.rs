@@ -34,6 +34,7 @@ const STEP: u32 = 5;
 const LAST: u32 = 6;
 
 const STATEFUL: &str = "changing tables and segments";
+const EMIT: &str = "(import \"retick\" \"emit\" (func (param i32 i32 i32 i32 i32)))";
 const LOG: &str = "(import \"retick\" \"log\" (func (param i32 i32)))";
 
 /// Checks that each module is refused as expected, though a stock engine with all features would take it.
@@ -63,9 +64,15 @@ fn w05_imports_are_granted_by_name_and_type_or_refused() {
         (&answering, import("retick", "log", ImportRefusal::Type)),
         (&global, import("retick", "log", ImportRefusal::NotAFunction)),
         (&table, import("retick", "log", ImportRefusal::NotAFunction)),
+        (&with(&EMIT.replacen("i32", "i64", 1), ""), import("retick", "emit", ImportRefusal::Type)),
+        (&with(&EMIT.replacen("i32 ", "", 1), ""), import("retick", "emit", ImportRefusal::Type)),
+        (&with(&EMIT.repeat(2), ""), import("retick", "emit", ImportRefusal::Twice)),
+        (&with(&[LOG, EMIT, LOG].concat(), ""), import("retick", "log", ImportRefusal::Twice)),
         (&with(&LOG.repeat(2), ""), import("retick", "log", ImportRefusal::Twice)),
     ]);
-    load(&with(LOG, "")).expect("a module with only granted imports loads");
+    for imports in [LOG, EMIT, &[EMIT, LOG].concat()] {
+        load(&with(imports, "")).expect("a module with only granted imports loads");
+    }
 }
 
 #[test]
@@ -223,6 +230,7 @@ fn w5_every_limit_is_part_of_the_identity() {
         Limits { log_gas: base.log_gas + 1, ..base },
         Limits { log_line_bytes: base.log_line_bytes + 1, ..base },
         Limits { log_lines: base.log_lines + 1, ..base },
+        Limits { event_gas: base.event_gas + 1, ..base },
     ];
     for limits in variants {
         assert_ne!(identity(limits), identity(base), "{limits:?}");

@@ -7,7 +7,7 @@ use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
 use super::GameFault;
-use super::lane::{Game, Lane, check_moved};
+use super::lane::{Game, Lane, check_emitted, check_moved};
 use crate::environment::MACHINES;
 
 /// What a determinism check compared.
@@ -19,10 +19,12 @@ pub struct DeterminismProof {
     pub last: Checksum,
 }
 
-/// Plays `ticks` ticks in two instances, side by side, and compares every state from `S(0)` to the last (T1).
+/// Plays `ticks` ticks in two instances, side by side, and compares every state from `S(0)` to the last (T1), and the presentation
+/// events of every tick (K10).
 ///
 /// # Errors
-/// [`GameFault::NotDeterministic`] names the first state and byte that differ; [`GameFault::Unmoved`] says that the premise is
+/// [`GameFault::NotDeterministic`] names the first state and byte that differ, [`GameFault::EventsDiffer`] the first tick whose
+/// events do; [`GameFault::Unmoved`] says that the premise is
 /// missing; the others say why the game can't be played.
 pub fn check_deterministic(
     factory: &dyn RuntimeFactory,
@@ -56,11 +58,13 @@ pub fn check_convergence(
         let end = Tick::new(tick);
         one.play(end, Keep::NOTHING)?;
         other.play(end, Keep::NOTHING)?;
+        let emitted = check_emitted(Tick::ZERO, &one.emitted(), &other.emitted());
         let checksums = (one.checksum()?, other.checksum()?);
         if checksums.0.is_none() || checksums.0 != checksums.1 {
             let difference = one.difference(&mut other)?;
             return Err(GameFault::NotDeterministic { tick: end, difference });
         }
+        emitted?;
     }
     let end = one.bytes()?;
     check_moved(&start, &end, ticks)?;

@@ -6,7 +6,7 @@ use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
 use super::GameFault;
-use super::lane::{Game, Lane, check_moved};
+use super::lane::{Game, Lane, check_emitted, check_moved};
 use crate::environment::MACHINES;
 
 /// What a hydration check did.
@@ -22,7 +22,7 @@ pub struct HydrationProof {
 /// plays beside the donor from there on; every state is compared, the one right after the hydration and all that follow it.
 ///
 /// # Errors
-/// [`GameFault::NotHydrated`] and [`GameFault::NotHydrationSafe`] name the state and byte; [`GameFault::Unmoved`] and
+/// [`GameFault::NotHydrated`] and [`GameFault::NotHydrationSafe`] name the state and byte, [`GameFault::EventsDiffer`] the tick; [`GameFault::Unmoved`] and
 /// [`GameFault::NothingDone`] say that a premise is missing; the others say why the game can't be played.
 pub fn check_hydration(
     factory: &dyn RuntimeFactory,
@@ -44,7 +44,9 @@ pub fn check_hydration(
         let end = Tick::new(tick);
         donor.play(end, Keep::NOTHING)?;
         follower.play(end, Keep::NOTHING)?;
+        let emitted = check_emitted(Tick::ZERO, &donor.emitted(), &follower.emitted());
         compare(&mut donor, &mut follower, hydrated)?;
+        emitted?;
         proof.states += 1;
         if tick.is_multiple_of(every_ticks) {
             follower = Lane::new(game, followers)?;

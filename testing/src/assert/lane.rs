@@ -1,6 +1,7 @@
 //! One instance that is stepped by a script, with what the checks need of its states.
 
 use retick_core::digest::Checksum;
+use retick_core::event::EventKey;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::{
     AdvanceError, Checkpoint, CheckpointError, Keep, Output, Runtime, RuntimeFactory, SeatStep, StepBatch,
@@ -18,6 +19,9 @@ pub(super) struct Game<'a> {
     pub(super) descriptor: &'a MatchDescriptor,
     pub(super) script: &'a dyn Fn(Seat, Tick) -> Vec<u8>,
 }
+
+/// An event with its payload.
+pub(super) type OwnEvent = (EventKey, Vec<u8>);
 
 /// A runtime that plays a game.
 pub(super) struct Lane<'a> {
@@ -68,6 +72,11 @@ impl<'a> Lane<'a> {
         self.runtime.advance(&self.batch, &mut self.output)
     }
 
+    /// What the batch that was played last emitted.
+    pub(super) fn emitted(&self) -> Vec<OwnEvent> {
+        self.output.events.iter().map(|event| (event.key, event.payload.to_vec())).collect()
+    }
+
     /// The checksum of the current state.
     pub(super) fn checksum(&mut self) -> Result<Option<Checksum>, AdvanceError> {
         self.output.clear();
@@ -101,6 +110,18 @@ impl<'a> Lane<'a> {
     /// The first byte in which the current states of two lanes differ.
     pub(super) fn difference(&mut self, other: &mut Lane<'_>) -> Result<Option<ByteDifference>, GameFault> {
         Ok(ByteDifference::between(&self.bytes()?, &other.bytes()?))
+    }
+}
+
+/// The first tick from `first` on of which two runs emitted other events.
+pub(super) fn check_emitted(first: Tick, one: &[OwnEvent], other: &[OwnEvent]) -> Result<(), GameFault> {
+    let of = |events: &'_ [OwnEvent]| events.iter().filter(|(key, _)| key.tick >= first).cloned().collect::<Vec<_>>();
+    let (one, other) = (of(one), of(other));
+    let equal = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    let tick = |events: &[OwnEvent]| events.get(equal).map(|(key, _)| key.tick);
+    match tick(&one).into_iter().chain(tick(&other)).min() {
+        Some(tick) => Err(GameFault::EventsDiffer { tick }),
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use retick_core::runtime::{Checkpoint, Keep, Kept, RuntimeFactory};
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
-use super::lane::{Game, Lane, check_moved};
+use super::lane::{Game, Lane, OwnEvent, check_emitted, check_moved};
 use super::{ByteDifference, GameFault};
 use crate::environment::MACHINES;
 
@@ -31,6 +31,8 @@ struct Synctest<'a> {
     /// Never rolled back.
     straight: Lane<'a>,
     straight_kept: VecDeque<Kept>,
+    /// What its last ticks emitted.
+    straight_emitted: Vec<OwnEvent>,
     /// Rolled back in every tick.
     rolled: Lane<'a>,
     rolled_kept: VecDeque<Kept>,
@@ -43,21 +45,25 @@ impl<'a> Synctest<'a> {
         let straight_kept = keep_current(&mut straight)?;
         let rolled_kept = keep_current(&mut rolled)?;
         let proof = SynctestProof::default();
-        Ok(Synctest { game, depth, straight, straight_kept, rolled, rolled_kept, proof })
+        let straight_emitted = Vec::new();
+        Ok(Synctest { game, depth, straight, straight_kept, straight_emitted, rolled, rolled_kept, proof })
     }
 
     /// Plays `tick` wrongly, goes back `depth` ticks from the state after it, and plays them again.
     fn play(&mut self, tick: Tick) -> Result<(), GameFault> {
         let end = tick.saturating_add(1);
         self.straight.play(end, KEPT | Keep::CHECKSUM)?;
+        self.straight_emitted.extend(self.straight.emitted());
         self.straight_kept.extend(self.straight.output.kept.drain(..));
         self.mispredict(tick, end)?;
         let restored = end.saturating_sub(self.depth);
         self.restore(restored)?;
         self.rolled.play(end, KEPT | Keep::CHECKSUM)?;
         self.proof.resimulated_ticks += end.since(restored);
+        let emitted = self.rolled.emitted();
         self.rolled_kept.extend(self.rolled.output.kept.drain(..));
         self.compare(restored)?;
+        check_emitted(restored, &self.straight_emitted, &emitted)?;
         self.release_before(end.saturating_add(1).saturating_sub(self.depth))
     }
 
@@ -111,6 +117,7 @@ impl<'a> Synctest<'a> {
 
     /// Releases what no coming rollback returns to.
     fn release_before(&mut self, oldest: Tick) -> Result<(), GameFault> {
+        self.straight_emitted.retain(|(key, _)| key.tick >= oldest);
         let lanes = [(&mut self.straight, &mut self.straight_kept), (&mut self.rolled, &mut self.rolled_kept)];
         for (lane, kept) in lanes {
             while kept.front().is_some_and(|kept| kept.tick < oldest) {
@@ -134,10 +141,12 @@ fn keep_current(lane: &mut Lane<'_>) -> Result<VecDeque<Kept>, GameFault> {
 }
 
 /// Plays `ticks` ticks in two instances. One of them plays every tick wrongly first, with the inputs of the tick before, then
-/// restores the state `depth` ticks back and resimulates; every restored and resimulated state must be the other's (T1).
+/// restores the state `depth` ticks back and resimulates; every restored and resimulated state must be the other's (T1), and every
+/// resimulated tick must emit the other's presentation events (K10).
 ///
 /// # Errors
-/// [`GameFault::RestoresOther`] and [`GameFault::NotRollbackSafe`] name the first state and byte that differ;
+/// [`GameFault::RestoresOther`] and [`GameFault::NotRollbackSafe`] name the first state and byte that differ,
+/// [`GameFault::EventsDiffer`] the first tick whose events do;
 /// [`GameFault::Unmoved`] and [`GameFault::NothingDone`] say that a premise is missing; the others say why the game can't be
 /// played.
 pub fn check_synctest(

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixtures::{pack_tally, tally_descriptor, tally_factory, zig_packed};
+use crate::twins::{FirstExecution, Noise, Numbered, Steady, Unencoded, noisy_factory};
 use crate::twins::{HonestCounter, Leak, SharedCell, SkippedField, StaticCounter, twin_factory};
 
 const TICKS: u64 = 120;
@@ -72,6 +73,25 @@ fn t4_a_field_that_is_not_encoded_is_caught_by_the_hydration_check_in_the_first_
     let fault = hydration::<SkippedField>(30).expect_err("caught");
     let GameFault::NotHydrationSafe { hydrated, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
     assert_eq!((hydrated, tick, difference.offset), (Tick::new(30), Tick::new(31), LEAKED));
+}
+
+#[test]
+fn k10_events_that_depend_on_more_than_the_step_are_caught_by_the_check_that_is_meant_for_it() {
+    fn all<N: Noise>() -> [Option<GameFault>; 3] {
+        let factory = noisy_factory::<N>();
+        let descriptor = tally_descriptor(&factory, 2, 1);
+        [
+            check_deterministic(&factory, &descriptor, zig_packed, TICKS).err(),
+            check_synctest(&factory, &descriptor, zig_packed, TICKS, 3).err(),
+            check_hydration(&factory, &descriptor, zig_packed, TICKS, 30).err(),
+        ]
+    }
+    let differ = |tick| Some(GameFault::EventsDiffer { tick: Tick::new(tick) });
+    assert_eq!(all::<Steady>(), [None, None, None]);
+    // The wrong execution of tick 0 was heard, the right one was not.
+    assert_eq!(all::<FirstExecution>(), [None, differ(0), None]);
+    assert_eq!(all::<Unencoded>(), [None, None, differ(30)]);
+    assert_eq!(all::<Numbered>(), [differ(0), differ(0), differ(0)]);
 }
 
 #[test]

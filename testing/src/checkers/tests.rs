@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use retick_core::client::EndReason;
 use retick_core::digest::Digest;
+use retick_core::event::EventLife;
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::seat::{ControlEpoch, Generation, Presence};
 use retick_core::session::Standing;
 
 use super::*;
-use crate::fixtures::{tally_factory, zig_packed};
-use crate::sim::{ClientSetup, MatchSetup, RawSeat};
+use crate::fixtures::{BEEPING_INPUT, beeper_factory, pack_tally, tally_factory, zig_packed};
+use crate::sim::{ClientSetup, EventSeen, MatchSetup, RawSeat};
 
 /// A short match of two clients and a raw seat, with everything that the checkers look at in it.
 fn honest() -> MatchReport {
@@ -175,6 +176,53 @@ fn i8_bites_one_past_each_cap() {
     assert_eq!(bounded(doctored(ahead)), Bounded::UnconfirmedInputs);
     let bytes = |report: &mut MatchReport| report.clients[0].most_bytes_under_way = (1 << 20) + 1;
     assert_eq!(bounded(doctored(bytes)), Bounded::BytesUnderWay);
+}
+
+/// The first breach of a match of two beeping seats after `doctor` worked on what seat 0 was told.
+fn misheard(doctor: impl FnOnce(&mut Vec<EventSeen>)) -> Option<Breach> {
+    let factory = Arc::new(beeper_factory());
+    let beeps = |_, tick: Tick| pack_tally(if (10..14).contains(&tick.index()) { BEEPING_INPUT } else { 0 });
+    let client = || ClientSetup::new(beeps).latency_ticks(factory.manifest().tick_rate(), 2);
+    let mut sim = MatchSetup::new(factory.clone()).client(client()).client(client()).last_tick(40).build();
+    sim.run_until_confirmed(40);
+    let mut report = sim.finish();
+    let lives = |life| report.clients[0].presented.iter().filter(|seen| seen.life == life).count();
+    assert!(lives(EventLife::Confirmed) == 8 && lives(EventLife::Predicted) > 8 && lives(EventLife::Canceled) > 0);
+    doctor(&mut report.clients[0].presented);
+    check_all(&report, factory.as_ref()).into_iter().next()
+}
+
+fn position(seen: &[EventSeen], life: EventLife, nth: usize) -> usize {
+    let mut all = seen.iter().enumerate().filter(|(_, seen)| seen.life == life);
+    all.nth(nth).map(|(index, _)| index).expect("there are as many")
+}
+
+#[test]
+fn k10_bites_on_an_event_that_is_missing_doubled_or_swapped_and_on_a_false_life() {
+    assert_eq!(misheard(|_| {}), None);
+    let missing = misheard(|seen| drop(seen.remove(position(seen, EventLife::Confirmed, 2))));
+    assert_eq!(missing, Some(Breach::Events { seat: seat(0), tick: Tick::new(11) }));
+    let doubled = misheard(|seen| {
+        let last = seen[position(seen, EventLife::Confirmed, 7)].clone();
+        seen.push(last);
+    });
+    assert_eq!(doubled, Some(Breach::Events { seat: seat(0), tick: Tick::new(13) }));
+    let swapped = misheard(|seen| {
+        let [one, other] = [2, 3].map(|nth| position(seen, EventLife::Confirmed, nth));
+        seen.swap(one, other);
+    });
+    assert_eq!(swapped, Some(Breach::Events { seat: seat(0), tick: Tick::new(11) }));
+    let never_predicted = misheard(|seen| {
+        let end = position(seen, EventLife::Canceled, 0);
+        let key = seen[end].key;
+        seen.retain(|seen| seen.life != EventLife::Predicted || seen.key != key);
+    });
+    assert!(matches!(never_predicted, Some(Breach::EventLife { .. })), "{never_predicted:?}");
+    let twice = misheard(|seen| {
+        let first = seen[position(seen, EventLife::Predicted, 0)].clone();
+        seen.insert(0, first);
+    });
+    assert_eq!(twice, Some(Breach::EventLife { seat: seat(0), tick: Tick::new(10) }));
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
+use retick_core::event::PresentationEvent;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::{Recording, Session, SessionEvent};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::ClientMessage;
 
-use super::observed::{ClientRecord, ReportSent, RollbackSeen, TurnSample};
+use super::observed::{ClientRecord, EventSeen, ReportSent, RollbackSeen, TurnSample};
 use super::setup::{ClientSetup, Render, Reporting, Script};
 use crate::environment::{self, Machine};
 use crate::net::LinkStats;
@@ -132,7 +133,7 @@ impl ClientPlayer {
         loop {
             let confirmed = self.client.session().map_or(Tick::ZERO, Session::confirmed);
             match self.client.poll_output() {
-                None => return,
+                None => break,
                 Some(Output::Transmit(bytes)) => {
                     if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
                         if self.reporting == Reporting::Withheld {
@@ -144,6 +145,9 @@ impl ClientPlayer {
                 }
                 Some(Output::Event(event)) => self.note(at, event),
             }
+        }
+        while let Some(PresentationEvent { life, key, payload }) = self.client.poll_presentation_event() {
+            self.record.presented.push(EventSeen { at, life, key, payload: payload.to_vec() });
         }
     }
 
@@ -171,6 +175,7 @@ impl ClientPlayer {
         ClientRecord {
             last_state,
             projection: self.client.session().map(|session| session.projections().0.to_vec()).unwrap_or_default(),
+            dropped_events: self.client.session().map(Session::dropped_events).unwrap_or_default(),
             chain_head: self.client.chain_head(),
             stats: self.client.stats(),
             end: self.client.end().cloned(),
@@ -195,6 +200,8 @@ fn empty_record(seat: Seat, config: ClientConfig) -> ClientRecord {
         reports: Vec::new(),
         rollbacks: Vec::new(),
         events: Vec::new(),
+        presented: Vec::new(),
+        dropped_events: Default::default(),
         last_state: None,
         projection: Vec::new(),
         chain_head: None,

@@ -3,11 +3,12 @@
 use retick_authority::room::{RoomEvent, RoomStats, SeatStats};
 use retick_core::client::{ClientConfig, ClientEvent, ClientStats, EndReason};
 use retick_core::digest::{Checksum, Digest};
+use retick_core::event::{EventKey, EventLife};
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::Capabilities;
 use retick_core::seat::Seat;
-use retick_core::session::{Progress, Standing};
+use retick_core::session::{DroppedEvents, Progress, Standing};
 use retick_core::tick::Tick;
 use retick_core::wire::RoomRules;
 
@@ -63,6 +64,19 @@ pub struct RollbackSeen {
     pub oldest_checkpoint: Option<Tick>,
 }
 
+/// A presentation event that came out of a client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventSeen {
+    /// The authority tick that the clock had moved to.
+    pub at: Tick,
+    /// Where the event stood.
+    pub life: EventLife,
+    /// Its identity.
+    pub key: EventKey,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+}
+
 /// Everything observed of one real client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientRecord {
@@ -84,6 +98,10 @@ pub struct ClientRecord {
     pub rollbacks: Vec<RollbackSeen>,
     /// All other events, with the authority tick.
     pub events: Vec<(Tick, ClientEvent)>,
+    /// Its presentation events, polled as soon as they were there.
+    pub presented: Vec<EventSeen>,
+    /// The presentation events that its session dropped.
+    pub dropped_events: DroppedEvents,
     /// The last confirmed state at the end, with its checksum.
     pub last_state: Option<(Tick, Checksum)>,
     /// The projection of the present at the end.

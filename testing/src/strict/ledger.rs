@@ -24,7 +24,7 @@ pub enum Call {
     Hydrate,
 }
 
-/// One breach of the contract of [`Runtime`](retick_core::runtime::Runtime) (K2, K4, K5, K9).
+/// One breach of the contract of [`Runtime`](retick_core::runtime::Runtime) (K2, K4, K5, K9, K10).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Violation {
     /// The caller used a handle that was released (K4).
@@ -101,6 +101,11 @@ pub enum Violation {
         expected: Checksum,
         /// The checksum after the restore.
         found: Checksum,
+    },
+    /// A batch emitted an event of a tick that it does not step, or not in the order of ticks (K10).
+    Events {
+        /// The first event's tick that has no place there.
+        tick: Tick,
     },
     /// Exported or hydrated bytes do not have the state's checksum (K5).
     BytesOfOtherState {

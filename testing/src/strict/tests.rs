@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use retick_core::event::EventId;
 use retick_core::runtime::{RuntimeFactory, SeatStep, StepFault};
 use retick_core::seat::{ControlEpoch, Presence, Seat};
 
@@ -38,6 +39,12 @@ enum Sin {
     FailsHydrationDirty,
     /// Steps when a checkpoint is released.
     ReleasesByStepping,
+    /// Emits an event of the tick before its batch.
+    EmitsLate,
+    /// Emits, and then says that it failed.
+    FailsAfterEmitting,
+    /// Emits when something is kept.
+    EmitsWhenKeeping,
 }
 
 struct Broken {
@@ -70,12 +77,22 @@ impl Runtime for Broken {
         if self.sin == Sin::TakesAnyBatch {
             return Ok(());
         }
+        if self.sin == Sin::FailsAfterEmitting {
+            output.events.push(EventId::default(), &[]);
+            return Err(AdvanceError::Fault { tick: batch.first(), fault: StepFault::Aborted });
+        }
         self.inner.advance(batch, output)?;
         let projects = batch.steps().any(|step| step.keep().contains(Keep::PROJECTION));
         match self.sin {
             Sin::StepsTooFar => self.step_once(),
             Sin::ProjectsByStepping if projects => self.step_once(),
             Sin::KeepsLess => drop(output.kept.pop()),
+            Sin::EmitsLate => {
+                for tick in [1, 0] {
+                    output.events.begin_tick(Tick::new(tick));
+                    output.events.push(EventId::default(), &[]);
+                }
+            }
             Sin::FailsAfterStepping => {
                 output.clear();
                 return Err(AdvanceError::Fault { tick: batch.first(), fault: StepFault::Aborted });
@@ -87,6 +104,9 @@ impl Runtime for Broken {
 
     fn keep(&mut self, keep: Keep, output: &mut Output) -> Result<(), AdvanceError> {
         self.inner.keep(keep, output)?;
+        if self.sin == Sin::EmitsWhenKeeping {
+            output.events.push(EventId::default(), &[]);
+        }
         if let Some(kept) = output.kept.last_mut() {
             self.handles.extend(kept.checkpoint);
             if self.sin == Sin::ReusesHandles && kept.checkpoint.is_some() {
@@ -206,7 +226,7 @@ fn k4_a_clean_runtime_and_a_careful_caller_pass() {
 #[test]
 fn k4_every_sin_of_a_runtime_is_caught() {
     type Expected = fn(&Violation) -> bool;
-    let sins: [(Sin, Expected); 11] = [
+    let sins: [(Sin, Expected); 14] = [
         (Sin::RefusesHandles, |found| matches!(found, Violation::ValidHandleRefused { call: Call::Restore, .. })),
         (Sin::StepsTooFar, |found| matches!(found, Violation::Tick { call: Call::Advance, .. })),
         (Sin::FailsAfterStepping, |found| matches!(found, Violation::NotPure { call: Call::Advance, .. })),
@@ -217,6 +237,9 @@ fn k4_every_sin_of_a_runtime_is_caught() {
         (Sin::ExportsOther, |found| matches!(found, Violation::BytesOfOtherState { call: Call::Export, .. })),
         (Sin::HydratesOther, |found| matches!(found, Violation::BytesOfOtherState { call: Call::Hydrate, .. })),
         (Sin::FailsHydrationDirty, |found| matches!(found, Violation::NotPure { call: Call::Hydrate, .. })),
+        (Sin::EmitsLate, |found| matches!(found, Violation::Events { tick } if *tick == Tick::ZERO)),
+        (Sin::FailsAfterEmitting, |found| matches!(found, Violation::NotPure { call: Call::Advance, .. })),
+        (Sin::EmitsWhenKeeping, |found| matches!(found, Violation::NotPure { call: Call::Keep, .. })),
         (Sin::ReleasesByStepping, |found| matches!(found, Violation::NotPure { call: Call::Release, .. })),
     ];
     for (sin, expected) in sins {

@@ -19,6 +19,7 @@ mod duel;
 mod flipped;
 mod floats;
 mod leaks;
+mod noisy;
 mod padded;
 mod push;
 
@@ -27,6 +28,7 @@ pub use duel::{BySeat, Duel, LocalFirst, Shot, ShotOrder, duel_factory};
 pub use flipped::{Flip, FlippedFrame, FlippedMix, FlippedSub, FlippedSum, FlippedTally, flipped_factory};
 pub use floats::{FloatLeft, Floats, NanBits, RawFloats, ZeroSign, floats_factory};
 pub use leaks::{HonestCounter, Leak, Leaky, SharedCell, SkippedField, StaticCounter, twin_factory};
+pub use noisy::{FirstExecution, Noise, Noisy, Numbered, Steady, Unencoded, noisy_factory};
 pub use padded::{LogicalForm, Narrow, Padded, RawForm, Saving, Wide, padded_factory};
 pub use push::{OrderedIds, ProbedIds, Push, PushIds, RandomIds, push_factory};
 

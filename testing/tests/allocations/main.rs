@@ -7,6 +7,7 @@ use allocation_counter::{AllocationInfo, measure};
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret};
 use retick_core::client::{Client, ClientConfig, Output};
 use retick_core::config::{ConfigSchema, SessionConfig};
+use retick_core::event::{EventId, EventLife};
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
@@ -58,6 +59,9 @@ impl Simulation for Sums {
     }
     fn step(&mut self, context: &StepContext<'_, Self>) {
         for (seat, sum) in context.seats().zip(&mut self.0) {
+            // One event a seat and tick, whose payload a misprediction changes.
+            let value = context.input(seat).0;
+            context.emit(EventId { source: u32::from(seat.number()), ..EventId::default() }, &value.to_le_bytes());
             *sum = sum.wrapping_mul(31).wrapping_add(context.input(seat).0.unsigned_abs());
         }
     }
@@ -99,8 +103,15 @@ where
     Session::new(runtime, &descriptor, policy, [Seat::new(0).unwrap()].into_iter().collect()).unwrap()
 }
 
-/// Plays `tick` in which the frame of seven ticks ago is there, and says whether it rolled back.
-fn turn(session: &mut Session, frame: &mut Frame, tick: u64) -> bool {
+/// What turns gave: how many rolled back, and events by [`EventLife`].
+#[derive(Default)]
+struct Played {
+    rollbacks: u64,
+    lives: [u64; 3],
+}
+
+/// Plays `tick` in which the frame of seven ticks ago is there.
+fn turn(session: &mut Session, frame: &mut Frame, tick: u64, played: &mut Played) {
     session.submit(Seat::new(0).unwrap(), Tick::new(tick), &[value(0, tick)]).unwrap();
     if let Some(late) = tick.checked_sub(7) {
         frame.reset(Generation(0), Tick::new(late));
@@ -114,32 +125,41 @@ fn turn(session: &mut Session, frame: &mut Frame, tick: u64) -> bool {
     let budget = Budget { confirmed_frames: usize::MAX, target: Tick::new(tick + 1) };
     let progress = session.advance(budget).unwrap();
     while session.poll_event().is_some() {}
-    progress.resimulated > 0
+    while let Some(event) = session.poll_presentation_event() {
+        played.lives[event.life as usize] += 1;
+    }
+    played.rollbacks += u64::from(progress.resimulated > 0);
 }
 
 /// Allocations in the `counted` ticks after `warm_up`, in nearly all of which the session rolls back.
 fn allocations(session: &mut Session, warm_up: u64, counted: u64) -> AllocationInfo {
-    let mut frame = Frame::new(Generation(0), Tick::ZERO);
-    (0..warm_up).for_each(|tick| {
-        turn(session, &mut frame, tick);
-    });
-    let mut rollbacks = 0;
-    let info = measure(|| {
-        rollbacks = (warm_up..warm_up + counted).filter(|tick| turn(session, &mut frame, *tick)).count();
-    });
-    assert!(rollbacks as u64 > counted * 9 / 10, "{rollbacks} rollbacks");
-    info
+    allocations_and_lives(session, warm_up, counted).0
 }
 
-/// Every tick rolls back seven ticks, takes and releases checkpoints, projects, and now and then gives a checksum.
+/// The same, and the lives of all events, with those of the warm-up.
+fn allocations_and_lives(session: &mut Session, warm_up: u64, counted: u64) -> (AllocationInfo, [u64; 3]) {
+    let (mut frame, mut played) = (Frame::new(Generation(0), Tick::ZERO), Played::default());
+    (0..warm_up).for_each(|tick| turn(session, &mut frame, tick, &mut played));
+    let before = played.rollbacks;
+    let info = measure(|| (warm_up..warm_up + counted).for_each(|tick| turn(session, &mut frame, tick, &mut played)));
+    assert!(played.rollbacks - before > counted * 9 / 10, "{} rollbacks", played.rollbacks);
+    (info, played.lives)
+}
+
+/// Every tick rolls back seven ticks, takes and releases checkpoints, projects, emits events of which some are canceled, and now
+/// and then gives a checksum.
 #[test]
 fn i7_a_session_that_rolls_back_in_every_tick_allocates_nothing() {
     for retention in [Retention::Required, Retention::Window] {
         for input_retention in [InputRetention::Off, InputRetention::Last(100)] {
             let policy =
                 SessionPolicy { checksum_cadence_ticks: 10, retention, input_retention, ..SessionPolicy::default() };
-            let counted = allocations(&mut session_with(&factory(), policy), 600, 1000);
+            let (counted, lives) = allocations_and_lives(&mut session_with(&factory(), policy), 600, 1000);
             assert_eq!(counted.count_total, 0, "{policy:?}: {counted:?}");
+            let [predicted, confirmed, canceled] =
+                [EventLife::Predicted, EventLife::Confirmed, EventLife::Canceled].map(|life| lives[life as usize]);
+            assert_eq!(confirmed, 2 * 1593);
+            assert!(predicted > 10_000 && canceled > 10_000, "{predicted} predicted, {canceled} canceled");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use retick_core::frame::Frame;
-use retick_core::session::SessionPolicy;
+use retick_core::session::{Retention, SessionPolicy};
 use retick_core::snapshot::Snapshot;
 use retick_core::tick::Tick;
 use retick_testing::fixtures::zig;
@@ -24,11 +24,15 @@ type Covered = BTreeSet<(u64, u64)>;
 /// Every policy that must not matter. A new axis of policies is one more loop here.
 fn policies() -> Vec<SessionPolicy> {
     let policy = |prediction_window_ticks| {
-        RETENTIONS.map(|(checksum_cadence_ticks, checkpoint_window_ticks)| SessionPolicy {
+        let policy = move |(checksum_cadence_ticks, checkpoint_window_ticks), retention| SessionPolicy {
             prediction_window_ticks,
             checksum_cadence_ticks,
             checkpoint_window_ticks,
+            retention,
             ..SessionPolicy::default()
+        };
+        RETENTIONS.into_iter().flat_map(move |windows| {
+            [Retention::Required, Retention::Window].map(|retention| policy(windows, retention))
         })
     };
     WINDOWS.into_iter().flat_map(policy).collect()

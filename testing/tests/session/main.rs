@@ -10,6 +10,7 @@ mod faults;
 mod games;
 mod input_retention;
 mod local;
+mod presentation;
 mod promotion;
 mod refusals;
 mod retention;

@@ -1,5 +1,6 @@
 //! What a session refuses, by name, at each limit and one past it; nothing is taken then (S1, S8, N6).
 
+use std::iter;
 use std::sync::Arc;
 
 use retick_core::frame::{CommandSource, Frame, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
@@ -8,7 +9,7 @@ use retick_core::runtime::{AdvanceError, Capabilities, CheckpointError, HydrateE
 use retick_core::seat::{ControlEpoch, Generation, Presence, SeatSet};
 use retick_core::session::{
     Budget, ConfirmError, MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAME_BYTES, MAX_QUEUED_FRAMES, Session, SessionError,
-    SessionFault, SessionPolicy, StateReadError, SubmitError,
+    SessionEvent, SessionFault, SessionPolicy, StateReadError, SubmitError,
 };
 use retick_core::snapshot::{LastInput, Snapshot, SnapshotError};
 use retick_core::tick::Tick;
@@ -173,4 +174,41 @@ fn k13_a_state_without_a_form_can_t_be_exported_and_ends_nothing() {
         "{refused:?}"
     );
     assert_eq!(play(2, 2), Ok(Tick::new(3)));
+}
+
+/// While a state without a form is only a guess, nobody asks for its checksum: the match goes on, and it ends only when the
+/// guess proves right (W5).
+#[test]
+fn k13_a_guess_without_a_form_ends_the_session_only_once_it_is_confirmed() {
+    let factory = brittle_factory();
+    let descriptor = tally_descriptor(&factory, 2, 1);
+    let policy = SessionPolicy { checksum_cadence_ticks: 1, ..SessionPolicy::default() };
+    for (confirmed_input, ends) in [(3, false), (POISON, true)] {
+        let runtime = factory.create(&descriptor).expect("a match of the game");
+        let local = seat(0);
+        let mut session = Session::new(runtime, &descriptor, policy, [local].into_iter().collect()).expect("valid");
+        for (tick, input) in [1, POISON, 2].into_iter().enumerate() {
+            session.submit(local, Tick::new(tick as u64), &pack_tally(input)).expect("the next tick");
+        }
+        let played = session.advance(Budget { confirmed_frames: 0, target: Tick::new(3) });
+        assert_eq!(played.map(|progress| progress.predicted), Ok(3));
+        session.confirm(&frame(0, [1, 0], [false; 2])).expect("the next");
+        session.confirm(&frame(1, [confirmed_input, 0], [false; 2])).expect("the next");
+        let played = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::new(3) });
+        let reported = iter::from_fn(|| session.poll_event())
+            .filter_map(|event| match event {
+                SessionEvent::Checksum { tick, .. } => Some(tick.index()),
+                _ => None,
+            })
+            .collect::<Vec<_>>();
+        if ends {
+            let at_two =
+                |error: &AdvanceError| matches!(error, AdvanceError::Capture { tick, .. } if tick.index() == 2);
+            assert!(matches!(&played, Err(SessionFault::Capture(error)) if at_two(error)), "{played:?}");
+            assert_eq!(reported, [1]);
+        } else {
+            assert_eq!(played.map(|progress| progress.confirmed_frames), Ok(2));
+            assert_eq!(reported, [1, 2]);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use proptest::test_runner::TestRunner;
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{ControlEpoch, Generation, Presence, Seat, SeatSet};
-use retick_core::session::{Budget, RemotePrediction, Session, SessionEvent, SessionPolicy};
+use retick_core::session::{Budget, RemotePrediction, Retention, Session, SessionEvent, SessionPolicy, Standing};
 use retick_core::snapshot::Snapshot;
 use retick_core::tick::Tick;
 use retick_testing::fixtures::{pack_tally, tally_descriptor, tally_factory};
@@ -34,6 +34,8 @@ enum Act {
     Turn(u64, usize),
     /// A snapshot of another session, of one of the states that it can read.
     Hydrate(Index, Index),
+    /// Another standing, which changes what is retained from there on.
+    Stand(Standing),
 }
 
 fn given() -> impl Strategy<Value = Given> {
@@ -46,7 +48,9 @@ fn acts() -> impl Strategy<Value = Vec<(usize, Act)>> {
     let turn = (0..14_u64, prop_oneof![2 => Just(usize::MAX), 1 => 1..4_usize]);
     let hydrate = (any::<Index>(), any::<Index>()).prop_map(|(donor, tick)| Act::Hydrate(donor, tick));
     let turn = turn.prop_map(|(ahead, budget)| Act::Turn(ahead, budget));
-    let act = prop_oneof![6 => (0..5_usize).prop_map(Act::Arrive), 9 => turn, 1 => hydrate];
+    let standing = prop_oneof![Just(Standing::Live), Just(Standing::CatchingUp), Just(Standing::AwaitingHydration)];
+    let stand = standing.prop_map(Act::Stand);
+    let act = prop_oneof![6 => (0..5_usize).prop_map(Act::Arrive), 9 => turn, 1 => hydrate, 1 => stand];
     prop::collection::vec((0..LOCAL.len(), act), 0..120)
 }
 
@@ -54,13 +58,17 @@ fn acts() -> impl Strategy<Value = Vec<(usize, Act)>> {
 fn policy() -> impl Strategy<Value = SessionPolicy> {
     let window = prop_oneof![1 => Just(0), 4 => 1..17_u16];
     let remote = prop_oneof![Just(RemotePrediction::RepeatLast), Just(RemotePrediction::Neutral)];
-    (window, 1..20_u32, 0..30_u32, remote).prop_map(|(window, cadence, beyond, remote_prediction)| SessionPolicy {
-        prediction_window_ticks: window,
-        checksum_cadence_ticks: cadence,
-        checkpoint_window_ticks: cadence + beyond,
-        remote_prediction,
-        ..SessionPolicy::default()
-    })
+    let retention = prop_oneof![Just(Retention::Required), Just(Retention::Window)];
+    (window, 1..20_u32, 0..30_u32, remote, retention).prop_map(
+        |(window, cadence, beyond, remote_prediction, retention)| SessionPolicy {
+            prediction_window_ticks: window,
+            checksum_cadence_ticks: cadence,
+            checkpoint_window_ticks: cadence + beyond,
+            remote_prediction,
+            retention,
+            ..SessionPolicy::default()
+        },
+    )
 }
 
 fn frames(script: &[[Given; SEATS]]) -> Vec<Frame> {
@@ -149,6 +157,7 @@ fn play(script: &[[Given; SEATS]], acts: Vec<(usize, Act)>, policies: Vec<Sessio
     for (at, act) in acts {
         match act {
             Act::Arrive(count) => machines[at].arrive(count, &frames),
+            Act::Stand(standing) => machines[at].session.set_standing(standing),
             Act::Turn(ahead, budget) => rollbacks += u64::from(machines[at].turn(ahead, budget, script)),
             Act::Hydrate(donor, tick) => {
                 let donor = donor.get_mut(&mut machines);

@@ -4,6 +4,7 @@ use std::boxed::Box;
 use std::vec;
 
 use retick_core::config::ConfigSchema;
+use retick_core::event::{EventBatch, EventCollector, EventId};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::{FieldPolicy, Packer, Unpacker};
 use retick_core::rng::{RngStream, SessionSeed};
@@ -74,6 +75,10 @@ impl Simulation for Ledger {
             let factor = if double { 2 } else { 1 };
             let flags = u64::from(context.substituted(seat)) << 1 | u64::from(context.malformed(seat));
             let driver = context.presence(seat) as u64 * 31 + u64::from(context.epoch(seat).0);
+            if double {
+                let source = u32::from(seat.number());
+                context.emit(EventId { source, ..EventId::default() }, &entry.to_le_bytes());
+            }
             *entry = mixed(*entry, amount.wrapping_mul(factor).cast_unsigned(), flags << 20 | driver);
         }
         for (source, command) in context.commands() {
@@ -149,18 +154,22 @@ fn w1_a_guest_plays_as_the_native_game() {
     let (mut native, mut guest) = (native(4), Guest::<Ledger>::new());
     assert_eq!(guest.init(&init_block(4)), Ok(()));
     let (mut batch, mut output, mut block) = (StepBatch::default(), Output::default(), vec![]);
-    let mut malformed = 0;
+    let (mut malformed, mut events) = (0, EventBatch::default());
     for tick in 0..300 {
         batch.reset(Tick::new(tick));
         push_step(&mut batch, tick);
         native.advance(&batch, &mut output).expect("one step");
         block.clear();
         abi::encode_step(batch.step(0).expect("one step"), &mut block);
-        malformed += u64::from(guest.step(&block).expect("one step"));
+        events.begin_tick(Tick::new(tick));
+        let stepped = guest.step_emitting(&block, &EventCollector::new(&mut events));
+        malformed += u64::from(stepped.expect("one step"));
         let kept = output.kept.last().expect("asked for");
         assert_eq!(Ok(output.projection(kept).expect("asked for")), guest.project(), "tick {tick}");
     }
     assert_eq!(malformed, output.malformed_commands);
+    assert_eq!(events, output.events);
+    assert_eq!(events.len(), 180, "K10: every fifth of 900 moves is a double one");
     assert!(malformed > 10, "the script has malformed commands");
     let distinct: std::collections::BTreeSet<_> = output.projections.chunks(32).collect();
     assert_eq!(distinct.len(), 300, "every step changed the state");
