@@ -6,7 +6,9 @@
 pub mod bulk;
 pub mod counters;
 pub mod game;
+pub mod instructions;
 pub mod machine;
+pub mod match_room;
 pub mod peer;
 pub mod report;
 pub mod rollback;
