@@ -5,11 +5,13 @@
 
 pub mod bulk;
 pub mod counters;
+pub mod curves;
 pub mod game;
 pub mod instructions;
 pub mod machine;
 pub mod match_room;
 pub mod peer;
+pub mod plot;
 pub mod report;
 pub mod rollback;
 pub mod rounds;
