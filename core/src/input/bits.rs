@@ -168,27 +168,29 @@ impl<'a> BitReader<'a> {
     #[inline]
     pub(super) fn take(&mut self, bits: u32) -> u64 {
         let (first, within) = ((self.used / 8) as usize, self.used % 8);
+        let used = self.used;
+        self.used += bits;
         if within + bits <= 8 {
-            self.used += bits;
             let byte = self.bytes.get(first).copied().unwrap_or(0);
             return u64::from(byte >> within) & low_bits(bits);
         }
-        self.take_across(bits)
+        take_across(self.bytes, used, bits)
     }
+}
 
-    /// The same for bits of several bytes.
-    fn take_across(&mut self, bits: u32) -> u64 {
-        let (mut value, mut filled) = (0, 0);
-        while filled < bits {
-            let byte = self.bytes.get((self.used / 8) as usize).copied().unwrap_or(0);
-            let within = self.used % 8;
-            let taken = (bits - filled).min(8 - within);
-            value |= (u64::from(byte >> within) & low_bits(taken)) << filled;
-            self.used += taken;
-            filled += taken;
-        }
-        value
+/// The `bits` bits that follow the first `used` ones, when they stand in several bytes. It takes no reader, so that a reader of
+/// small fields can stay in registers.
+fn take_across(bytes: &[u8], mut used: u32, bits: u32) -> u64 {
+    let (mut value, mut filled) = (0, 0);
+    while filled < bits {
+        let byte = bytes.get((used / 8) as usize).copied().unwrap_or(0);
+        let within = used % 8;
+        let taken = (bits - filled).min(8 - within);
+        value |= (u64::from(byte >> within) & low_bits(taken)) << filled;
+        used += taken;
+        filled += taken;
     }
+    value
 }
 
 /// The lowest `bits` bits, at most 8.

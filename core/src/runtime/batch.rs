@@ -289,20 +289,34 @@ impl StepBatch {
         self.end_seats();
     }
 
-    /// Appends the last step without its commands; the seats stay as they are, but for the inputs that are overwritten next.
-    pub(crate) fn push_last_again(&mut self, keep: Keep) {
-        let Some(step) = self.push_inputs_of(self.steps.len().wrapping_sub(1), keep) else { return };
-        if let Some(last) = self.steps.last_mut() {
-            (last.seats_start, last.seats_end) = (step.seats_start, step.seats_end);
+    /// Appends the last step `count` times without its commands; its seats stay as they are, but for the inputs that
+    /// [`StepBatch::set_human_inputs`] overwrites.
+    pub(crate) fn push_last_again(&mut self, count: usize, mut keep: impl FnMut() -> Keep) {
+        let position = self.steps.len().wrapping_sub(1);
+        let Some(step) = self.steps.get(position).copied() else { return };
+        let inputs = self.inputs_length(&step);
+        let commands = self.commands.len();
+        self.steps.reserve(count);
+        self.bytes.reserve(count * inputs);
+        for _ in 0..count {
+            let bytes = self.bytes.len();
+            self.bytes.extend_from_within(step.bytes..step.bytes + inputs);
+            self.steps.push(Step { commands, bytes, keep: keep(), ..step });
         }
     }
 
     fn push_inputs_of(&mut self, position: usize, keep: Keep) -> Option<Step> {
         let step = *self.steps.get(position)?;
-        let inputs = self.seats.get(step.seats_start..step.seats_end)?.last().map_or(0, |seat| seat.end as usize);
+        let inputs = self.inputs_length(&step);
         self.push_step(keep);
         self.bytes.extend_from_within(step.bytes..step.bytes + inputs);
         Some(step)
+    }
+
+    /// Bytes of a step's inputs, which stand in front of its commands.
+    fn inputs_length(&self, step: &Step) -> usize {
+        let seats = self.seats.get(step.seats_start..step.seats_end).unwrap_or_default();
+        seats.last().map_or(0, |seat| seat.end as usize)
     }
 
     /// The last step's seats, with access to each one's input.
@@ -318,14 +332,16 @@ impl StepBatch {
         })
     }
 
-    /// Overwrites the input of a seat of the last step by one of the same length, if a human drives it.
-    pub(crate) fn set_human_input(&mut self, seat: Seat, input: &[u8]) {
-        let Some(step) = self.steps.last() else { return };
-        let record = self.seats.get(step.seats_start + seat.index());
+    /// Overwrites the inputs of a seat, if a human drives it, in the steps from `position` on, whose seats are the same.
+    pub(crate) fn set_human_inputs<'a>(&mut self, seat: Seat, position: usize, inputs: impl Iterator<Item = &'a [u8]>) {
+        let Some(steps) = self.steps.get(position..) else { return };
+        let record = steps.first().and_then(|first| self.seats.get(first.seats_start + seat.index()));
         let Some(record) = record.filter(|record| record.presence == Presence::Human) else { return };
-        let range = step.bytes + record.start as usize..step.bytes + record.end as usize;
-        if let Some(target) = self.bytes.get_mut(range).filter(|target| target.len() == input.len()) {
-            target.copy_from_slice(input);
+        for (step, input) in steps.iter().zip(inputs) {
+            let target = self.bytes.get_mut(step.bytes + record.start as usize..step.bytes + record.end as usize);
+            if let Some(target) = target.filter(|target| target.len() == input.len()) {
+                target.copy_from_slice(input);
+            }
         }
     }
 }
@@ -367,6 +383,19 @@ impl<'a> StepView<'a> {
     #[inline]
     pub fn seat(&self, seat: Seat) -> Option<SeatStep<'a>> {
         self.seats.get(seat.index()).map(|record| seat_step(record, self.bytes))
+    }
+
+    /// The input of `seat`, valid and packed, or `None` beyond the match's seats.
+    #[inline]
+    pub fn input(&self, seat: Seat) -> Option<&'a [u8]> {
+        self.seats.get(seat.index()).map(|record| record.input(self.bytes))
+    }
+
+    /// The input of each seat, in order.
+    #[inline]
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
+        let bytes = self.bytes;
+        self.seats.iter().map(move |record| record.input(bytes))
     }
 
     /// What the step sees of each seat, in order.

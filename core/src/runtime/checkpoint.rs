@@ -1,6 +1,7 @@
 //! Checkpoint handles and the linear history behind them (K4).
 
 use alloc::collections::VecDeque;
+use core::num::NonZeroU64;
 
 use crate::codec::canonical::EncodeError;
 use crate::tick::Tick;
@@ -10,7 +11,7 @@ use crate::tick::Tick;
 #[doc(alias = "save state")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checkpoint {
-    serial: u64,
+    serial: NonZeroU64,
     tick: Tick,
 }
 
@@ -54,20 +55,21 @@ const OLDEST_TRIED: usize = 4;
 #[derive(Clone, Debug)]
 pub struct CheckpointTable<T> {
     entries: VecDeque<(Checkpoint, T)>,
-    issued: u64,
+    issued: Option<NonZeroU64>,
 }
 
 impl<T> Default for CheckpointTable<T> {
     fn default() -> Self {
-        CheckpointTable { entries: VecDeque::new(), issued: 0 }
+        CheckpointTable { entries: VecDeque::new(), issued: None }
     }
 }
 
 impl<T> CheckpointTable<T> {
     /// Issues a handle for the state of `tick`, the youngest from now on.
     pub fn issue(&mut self, tick: Tick, value: T) -> Checkpoint {
-        self.issued += 1;
-        let checkpoint = Checkpoint { serial: self.issued, tick };
+        let serial = self.issued.map_or(NonZeroU64::MIN, |last| last.saturating_add(1));
+        self.issued = Some(serial);
+        let checkpoint = Checkpoint { serial, tick };
         self.entries.push_back((checkpoint, value));
         checkpoint
     }
@@ -127,7 +129,7 @@ impl<T> CheckpointTable<T> {
             return oldest;
         }
         let youngest = self.entries.back()?.0;
-        let back = usize::try_from(youngest.serial.checked_sub(checkpoint.serial)?).ok()?;
+        let back = usize::try_from(youngest.serial.get().checked_sub(checkpoint.serial.get())?).ok()?;
         let index = (self.entries.len() - 1).checked_sub(back)?;
         (self.entries.get(index)?.0 == checkpoint).then_some(index)
     }

@@ -140,9 +140,18 @@ impl<'a, S: Simulation> StepContext<'a, S> {
     }
 
     /// The input of `seat`; neutral for a seat without one.
+    #[inline]
     pub fn input(&self, seat: Seat) -> S::Input {
-        let packed = self.view.seat(seat).map_or(self.schema.neutral(), |seat| seat.input);
+        let packed = self.view.input(seat).unwrap_or(self.schema.neutral());
         self.schema.unpack_validated(packed)
+    }
+
+    /// Every seat with its input, in order.
+    #[inline]
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = (Seat, S::Input)> {
+        let schema = self.schema;
+        let inputs = self.view.inputs().map(move |packed| schema.unpack_validated(packed));
+        Seat::first(self.view.seat_count()).zip(inputs)
     }
 
     /// Whether the input of `seat` stands in for one that came too late.
@@ -348,8 +357,8 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             let (schema, tick_rate) = (self.manifest.input_schema(), self.manifest.tick_rate());
             output.events.begin_tick(view.tick());
             let events = EventCollector::new(&mut output.events);
-            let context = StepContext::new(view, schema, &self.commands[start..end], tick_rate);
-            self.state.step(&context.with_events(&events));
+            let commands = self.commands.get(start..end).unwrap_or_default();
+            self.state.step(&StepContext { view, schema, commands, tick_rate, events: Some(&events) });
             self.tick = view.tick().saturating_add(1);
             start = end;
             self.keep_current(view.keep(), output)?;

@@ -108,6 +108,9 @@ impl Session {
         }
         self.apply_confirmed(plan.matched);
         self.fill_batch(&plan);
+        if !rolls_back && !self.timeline.steps().is_empty() {
+            self.keep_head(plan.confirmed)?;
+        }
         let stepped = self.step_batch(&plan);
         self.timeline.set_played(stepped.as_ref().copied().unwrap_or(0));
         let stepped = stepped?;
@@ -117,6 +120,9 @@ impl Session {
         self.malformed_commands += self.output.malformed_commands;
         self.take_projections();
         self.apply_confirmed(applied - plan.matched.min(applied));
+        if self.head() == self.confirmed() {
+            self.keep_head(self.confirmed())?;
+        }
         let (confirmed, received) = (self.confirmed(), self.received());
         self.presentation.turn(Turn { start: plan.start, reached, confirmed, received }, &self.output.events);
         if rolls_back {
@@ -152,6 +158,20 @@ impl Session {
         Ok(())
     }
 
+    /// Keeps the present, which the turn that led to it left out: most often it is rolled back before anyone could return to it.
+    /// It is needed when the next step leaves it, or when it is the last confirmed state.
+    fn keep_head(&mut self, confirmed: Tick) -> Result<(), SessionFault> {
+        let head = self.head();
+        if !self.retention_rule().keeps(head, confirmed) || self.timeline.checkpoint(head).is_some() {
+            return Ok(());
+        }
+        self.kept_late.clear();
+        let kept = self.runtime.keep(Keep::CHECKPOINT, &mut self.kept_late);
+        kept.map_err(|_| SessionFault::Contract { tick: head })?;
+        self.timeline.record_kept(&self.kept_late.kept);
+        Ok(())
+    }
+
     fn fill_batch(&mut self, plan: &Plan) {
         self.timeline.begin_turn();
         let mut keeps = Keeps::new(plan, self.retention_rule(), self.runtime.capabilities());
@@ -166,13 +186,15 @@ impl Session {
         // What is predicted goes by the newest frame that this turn applies: the step just before the frontier to come.
         let basis = self.timeline.position_before(plan.take - plan.matched);
         let (remote, schema) = (self.policy.remote_prediction, &self.schema);
-        let steps = self.timeline.steps_mut();
-        self.local.push_predicted(steps, basis, tick, keeps.after(tick), Guess { remote, schema });
-        tick = tick.saturating_add(1);
-        while tick < plan.head {
-            self.local.push_predicted_next(steps, tick, keeps.after(tick));
-            tick = tick.saturating_add(1);
-        }
+        let count = usize::try_from(plan.head.since(tick)).unwrap_or(usize::MAX);
+        let mut next = tick;
+        let keep = || {
+            let keep = keeps.after(next);
+            next = next.saturating_add(1);
+            keep
+        };
+        let (steps, guess) = (self.timeline.steps_mut(), Guess { remote, schema });
+        self.local.push_predicted(steps, basis, (tick, count), keep, guess);
     }
 
     /// Runs the batch; when a step faults, runs it again up to there, so that the state is `S(t)` (W5).
@@ -269,6 +291,8 @@ impl Session {
 struct Keeps {
     rule: RetentionRule,
     confirmed: Tick,
+    /// The present, if it will be a guess: see [`Session::keep_head`].
+    guessed_head: Option<Tick>,
     first_shown: Option<Tick>,
     next_report: Tick,
 }
@@ -279,6 +303,7 @@ impl Keeps {
         Keeps {
             rule,
             confirmed: plan.confirmed,
+            guessed_head: (plan.head > plan.confirmed).then_some(plan.head),
             first_shown: capabilities.projection.then(|| plan.head.saturating_sub(1)),
             next_report: Tick::new(next_report.unwrap_or(u64::MAX)),
         }
@@ -292,7 +317,7 @@ impl Keeps {
             self.next_report = tick.saturating_add(u64::from(self.rule.cadence_ticks));
             keep = keep | Keep::CHECKSUM;
         }
-        if state >= self.confirmed || self.rule.keeps(state, self.confirmed) {
+        if self.guessed_head != Some(state) && self.rule.keeps(state, self.confirmed) {
             keep = keep | Keep::CHECKPOINT;
         }
         if self.first_shown.is_some_and(|first| state >= first) {

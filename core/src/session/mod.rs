@@ -344,6 +344,7 @@ pub struct Session {
     projections: Projections,
     presentation: Presentation,
     output: Output,
+    kept_late: Output,
     scratch: Vec<u8>,
     malformed_commands: u64,
 }
@@ -396,6 +397,7 @@ impl Session {
             projections: Projections::default(),
             presentation: Presentation::new(policy.presentation),
             output,
+            kept_late: Output::default(),
             scratch: Vec::new(),
             malformed_commands: 0,
             runtime,

@@ -49,6 +49,15 @@ impl Queue {
         if index < self.count { self.bytes.get(start..start + self.input_bytes) } else { None }
     }
 
+    /// The inputs of `count` ticks from `tick` on, or nothing when one of them is not there or there is nothing in them.
+    fn inputs(&self, tick: Tick, count: usize) -> impl Iterator<Item = &[u8]> {
+        let index = usize::try_from(tick.since(self.first)).unwrap_or(usize::MAX);
+        let there = tick >= self.first && index.saturating_add(count) <= self.count;
+        let start = if there { self.spent_bytes + index * self.input_bytes } else { self.bytes.len() };
+        let inputs = self.bytes.get(start..).unwrap_or_default();
+        inputs.chunks_exact(self.input_bytes.max(1)).take(count)
+    }
+
     fn forget_before(&mut self, tick: Tick) {
         let forgotten = usize::try_from(tick.since(self.first)).unwrap_or(usize::MAX).min(self.count);
         self.first = self.first.saturating_add(forgotten as u64);
@@ -114,10 +123,18 @@ impl LocalInputs {
         }
     }
 
-    /// Pushes one predicted step to `batch`: what the local seats gave, and for every other seat a guess from the step at
-    /// `basis`, which is confirmed.
-    pub(super) fn push_predicted(&self, batch: &mut StepBatch, basis: usize, tick: Tick, keep: Keep, guess: Guess<'_>) {
-        batch.push_again(basis, keep);
+    /// Pushes `count` predicted steps from `tick` on to `batch`: what the local seats gave, and for every other seat a guess from
+    /// the step at `basis`, which is confirmed.
+    pub(super) fn push_predicted(
+        &self,
+        batch: &mut StepBatch,
+        basis: usize,
+        ticks: (Tick, usize),
+        mut keep: impl FnMut() -> Keep,
+        guess: Guess<'_>,
+    ) {
+        let ((tick, count), first) = (ticks, batch.len_all());
+        batch.push_again(basis, keep());
         for (seat, input) in batch.last_seats_mut() {
             seat.flags = SeatFlags::NONE;
             match (seat.presence, guess.remote) {
@@ -125,20 +142,9 @@ impl LocalInputs {
                 _ => input.copy_from_slice(guess.schema.neutral()),
             }
         }
-        self.put_local(batch, tick);
-    }
-
-    /// Pushes a predicted step that follows another: guesses stay what they were, only local seats give something new.
-    pub(super) fn push_predicted_next(&self, batch: &mut StepBatch, tick: Tick, keep: Keep) {
-        batch.push_last_again(keep);
-        self.put_local(batch, tick);
-    }
-
-    fn put_local(&self, batch: &mut StepBatch, tick: Tick) {
+        batch.push_last_again(count.saturating_sub(1), keep);
         for (seat, queue) in &self.seats {
-            if let Some(given) = queue.get(tick) {
-                batch.set_human_input(*seat, given);
-            }
+            batch.set_human_inputs(*seat, first, queue.inputs(tick, count));
         }
     }
 }

@@ -32,9 +32,9 @@ fn k2_played_steps_are_out_of_sight_and_cuts_keep_the_others_whole() {
     assert!(batch.is_empty() && !batch.has_commands());
 
     batch.push_again(1, Keep::CHECKPOINT);
-    batch.push_last_again(Keep::NOTHING);
-    batch.set_human_input(Seat::new(1).expect("valid"), &[9]);
-    batch.push_last_again(Keep::CHECKSUM);
+    batch.push_last_again(1, || Keep::NOTHING);
+    batch.set_human_inputs(Seat::new(1).expect("valid"), 3, [&[9_u8][..]].into_iter());
+    batch.push_last_again(1, || Keep::CHECKSUM);
     assert_eq!(inputs(&batch), [vec![3, 4], vec![3, 9], vec![3, 9]]);
     assert_eq!((batch.first(), batch.other_seat_count(2)), (Tick::new(2), None));
     assert_eq!(batch.step(1).map(|step| step.tick()), Some(Tick::new(3)));
