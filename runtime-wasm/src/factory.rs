@@ -73,7 +73,7 @@ impl WasmFactory {
         }
         let guest = self.initial(descriptor)?;
         let (program, capabilities) = (Arc::clone(&self.program), self.description.capabilities);
-        Ok(WasmRuntime::new(program, self.manifest.clone(), capabilities, seats, guest))
+        Ok(WasmRuntime::new(program, self.manifest.clone(), descriptor, capabilities, guest))
     }
 
     /// An instance at `S(0)`.

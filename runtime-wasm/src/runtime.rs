@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use retick_core::digest::Checksum;
-use retick_core::identity::IdentityManifest;
+use retick_core::digest::{Checksum, Digest};
+use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::runtime::{
     AdvanceError, Capabilities, Checkpoint, CheckpointError, CheckpointTable, HydrateError, Keep, Kept, Output,
     Runtime, StepBatch, StepFault, StepView, abi,
@@ -22,6 +22,7 @@ use crate::hash::{self, StateBytes};
 pub struct WasmRuntime {
     program: Arc<Program>,
     manifest: IdentityManifest,
+    descriptor: Digest,
     capabilities: Capabilities,
     seats: SeatCount,
     tick: Tick,
@@ -46,15 +47,16 @@ impl WasmRuntime {
     pub(crate) fn new(
         program: Arc<Program>,
         manifest: IdentityManifest,
+        descriptor: &MatchDescriptor,
         capabilities: Capabilities,
-        seats: SeatCount,
         guest: Guest,
     ) -> WasmRuntime {
         WasmRuntime {
             program,
             manifest,
+            descriptor: descriptor.digest(),
             capabilities,
-            seats,
+            seats: descriptor.seats(),
             tick: Tick::ZERO,
             guest,
             checkpoints: CheckpointTable::default(),
@@ -243,6 +245,10 @@ fn load(guest: &mut Guest, program: &Program, bytes: &[u8]) -> Result<(), StepFa
 impl Runtime for WasmRuntime {
     fn manifest(&self) -> &IdentityManifest {
         &self.manifest
+    }
+
+    fn descriptor_digest(&self) -> Digest {
+        self.descriptor
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -37,7 +37,7 @@ pub use ledger::{Call, StrictCounters, StrictProbe, Violation};
 pub use plan::FaultPlan;
 
 use ledger::Ledger;
-use retick_core::digest::Checksum;
+use retick_core::digest::{Checksum, Digest};
 use retick_core::identity::IdentityManifest;
 use retick_core::runtime::{
     AdvanceError, Capabilities, Checkpoint, CheckpointError, HydrateError, Keep, Kept, Output, Runtime, StepBatch,
@@ -210,6 +210,10 @@ fn emitted(output: &Output) -> bool {
 impl Runtime for StrictRuntime {
     fn manifest(&self) -> &IdentityManifest {
         self.inner.manifest()
+    }
+
+    fn descriptor_digest(&self) -> Digest {
+        self.inner.descriptor_digest()
     }
 
     fn capabilities(&self) -> Capabilities {

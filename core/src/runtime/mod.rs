@@ -166,6 +166,9 @@ pub trait Runtime: Send {
     /// What the runtime is made of; its digest is the identity.
     fn manifest(&self) -> &IdentityManifest;
 
+    /// Digest of the descriptor of the match that it was made for; a session takes no runtime of another one.
+    fn descriptor_digest(&self) -> Digest;
+
     /// Its optional abilities.
     fn capabilities(&self) -> Capabilities;
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::codec::canonical;
 use crate::config::{ConfigSchema, ConfigValues};
-use crate::digest::Checksum;
+use crate::digest::{Checksum, Digest};
 use crate::event::{EventCollector, EventId, EventSink};
 use crate::frame::CommandSource;
 use crate::identity::{IdentityManifest, ManifestBuilder, ManifestError, MatchDescriptor};
@@ -277,6 +277,7 @@ where
 /// of a large state stays the same from tick to tick, keep it in a [`Chunked`](crate::chunked::Chunked).
 pub struct NativeRuntime<S: Simulation, C = SerdeState> {
     manifest: IdentityManifest,
+    descriptor: Digest,
     capabilities: Capabilities,
     seats: SeatCount,
     state: S,
@@ -310,6 +311,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
         let state = S::init(&InitContext { seats, tick_rate, config: &config, seed });
         Ok(NativeRuntime {
             manifest: manifest.clone(),
+            descriptor: descriptor.digest(),
             capabilities: description.capabilities,
             seats,
             state: state.map_err(|code| CreateError::Refused { code })?,
@@ -418,6 +420,10 @@ where
 {
     fn manifest(&self) -> &IdentityManifest {
         &self.manifest
+    }
+
+    fn descriptor_digest(&self) -> Digest {
+        self.descriptor
     }
 
     fn capabilities(&self) -> Capabilities {

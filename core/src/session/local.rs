@@ -18,8 +18,9 @@ pub use self::config::{
 };
 pub use self::error::{CommandError, LocalError, LocalSetupError};
 use super::retention::Readers;
-use super::{Budget, ReplayExportError, Session, SessionEvent, StateReadError, SubmitError};
+use super::{Budget, DroppedEvents, ReplayExportError, Session, SessionEvent, StateReadError, SubmitError};
 use crate::digest::Checksum;
+use crate::event::PresentationEvent;
 use crate::frame::{CommandSource, Frame, MAX_COMMANDS_PER_FRAME, SeatFrame};
 use crate::identity::MatchDescriptor;
 use crate::runtime::Runtime;
@@ -38,7 +39,8 @@ struct Driver {
 /// A match without a network: sans-IO, time is an argument (S6).
 ///
 /// Call [`LocalSession::set_input`] when an input changes, [`LocalSession::update`] with the time that has passed, then draw
-/// [`LocalSession::projections`] at [`LocalSession::alpha`] and drain [`LocalSession::poll_event`].
+/// [`LocalSession::projections`] at [`LocalSession::alpha`], and drain [`LocalSession::poll_event`] and
+/// [`LocalSession::poll_presentation_event`].
 ///
 /// ```
 /// # use retick_core::{config::*, frame::*, identity::*, input::*, rng::SessionSeed, runtime::*, seat::*, tick::*};
@@ -285,6 +287,16 @@ impl LocalSession {
     /// The next event, in the order in which they happened.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.session.poll_event()
+    }
+
+    /// The next presentation event (K10), for sounds and effects. Nothing is predicted here, so each comes out confirmed, once.
+    pub fn poll_presentation_event(&mut self) -> Option<PresentationEvent<'_>> {
+        self.session.poll_presentation_event()
+    }
+
+    /// Presentation events that did not come out, by reason.
+    pub fn dropped_events(&self) -> DroppedEvents {
+        self.session.dropped_events()
     }
 
     /// The session below, to read.

@@ -69,7 +69,7 @@ pub use self::replay_export::ReplayExportError;
 use self::retention::Readers;
 pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
-use crate::digest::Checksum;
+use crate::digest::{Checksum, Digest};
 use crate::event::PresentationEvent;
 use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
@@ -228,6 +228,14 @@ pub enum SessionError {
         window: u32,
         /// The cadence, in ticks.
         cadence: u32,
+    },
+    /// The runtime was made for another match: another seed, config or number of seats, or another game.
+    #[error("the runtime is of match {found}, not {expected}")]
+    OtherMatch {
+        /// Digest of the descriptor that was given.
+        expected: Digest,
+        /// Digest of the descriptor that the runtime was made for.
+        found: Digest,
     },
     /// A local seat is not one of the match's.
     #[error("a local seat is not one of the match's")]
@@ -686,6 +694,10 @@ fn check_policy(
     policy: &SessionPolicy,
     local_seats: SeatSet,
 ) -> Result<(), SessionError> {
+    let (expected, found) = (descriptor.digest(), runtime.descriptor_digest());
+    if expected != found {
+        return Err(SessionError::OtherMatch { expected, found });
+    }
     let (required, available) = (policy.requires, runtime.capabilities());
     if (required.commands && !available.commands) || (required.projection && !available.projection) {
         return Err(SessionError::Capabilities { required, available });

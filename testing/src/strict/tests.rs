@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use retick_core::digest::Digest;
 use retick_core::event::EventId;
 use retick_core::runtime::{RuntimeFactory, SeatStep, StepFault};
 use retick_core::seat::{ControlEpoch, Presence, Seat};
@@ -63,6 +64,10 @@ impl Broken {
 impl Runtime for Broken {
     fn manifest(&self) -> &IdentityManifest {
         self.inner.manifest()
+    }
+
+    fn descriptor_digest(&self) -> Digest {
+        self.inner.descriptor_digest()
     }
 
     fn capabilities(&self) -> Capabilities {

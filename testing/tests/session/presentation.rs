@@ -1,14 +1,15 @@
 //! K10: what a real session tells of its game's events when a tick faults, when it catches up and when it hydrates.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use retick_core::event::{EventKey, EventLife, PresentationEvent};
 use retick_core::frame::{Frame, SeatFrame};
 use retick_core::runtime::{RuntimeFactory, StepFault};
 use retick_core::seat::{ControlEpoch, Generation, Presence};
 use retick_core::session::{
-    Budget, CatchUpEvents, DEFAULT_CATCH_UP_AFTER_TICKS, Held, PresentationPolicy, RemotePrediction, Session,
-    SessionFault, SessionPolicy,
+    Budget, CatchUpEvents, DEFAULT_CATCH_UP_AFTER_TICKS, Held, HeldInputs, LocalConfig, LocalSession,
+    PresentationPolicy, RemotePrediction, Session, SessionFault, SessionPolicy,
 };
 use retick_core::tick::Tick;
 use retick_testing::fixtures::{BEEPING_INPUT, beep_key, beeper_factory, pack_tally, tally_descriptor};
@@ -136,4 +137,28 @@ fn k10_a_long_catch_up_is_silent_and_counted_and_a_hydration_takes_back_what_was
     joiner.confirm(late..late + 2, from_two);
     assert_eq!(joiner.turn(0).0, [(Confirmed, beep(late)), (Confirmed, beep(late + 1))]);
     joiner.probe.assert_clean();
+}
+
+/// Offline nothing is guessed: each event comes out once, confirmed, in order.
+#[test]
+fn k10_local_play_tells_each_event_once() {
+    let descriptor = tally_descriptor(&beeper_factory(), 2, 1);
+    let runtime = beeper_factory().create(&descriptor).expect("a match of TALLY");
+    let local_seats = [seat(0), seat(1)].into_iter().collect();
+    let config = LocalConfig { local_seats, ..LocalConfig::default() };
+    let mut session = LocalSession::new(runtime, &descriptor, config).expect("a valid config");
+    let mut told = vec![];
+    for beeps in [false, true, false, true] {
+        let input = pack_tally(if beeps { BEEPING_INPUT } else { 0 });
+        session.set_input(seat(1), &input).expect("a local seat");
+        session.update(Duration::from_micros(16_667), &mut HeldInputs).expect("plays");
+        while let Some(event) = session.poll_presentation_event() {
+            told.push((event.life, event.key));
+        }
+    }
+    let played = session.tick().index();
+    assert!(played >= 3, "{played} ticks");
+    let expected: Vec<_> = (0..played).filter(|tick| tick % 2 == 1).map(|tick| (Confirmed, beep(tick))).collect();
+    assert_eq!(told, expected);
+    assert_eq!(session.dropped_events(), session.session().dropped_events());
 }

@@ -44,6 +44,14 @@ fn s1_a_session_that_can_t_be_is_refused_by_name() {
     let stranger: SeatSet = [seat(2)].into_iter().collect();
     assert_eq!(build(SessionPolicy::default(), stranger).err(), Some(SessionError::LocalSeat));
 
+    // Another seed, and another number of seats.
+    for other in [tally_descriptor(&tally_factory(), 2, 2), tally_descriptor(&tally_factory(), 3, 1)] {
+        let runtime = tally_factory().create(&other).expect("a match of TALLY");
+        let refused = Session::new(runtime, &descriptor(), SessionPolicy::default(), SeatSet::EMPTY).err();
+        let (expected, found) = (descriptor().digest(), other.digest());
+        assert_eq!(refused, Some(SessionError::OtherMatch { expected, found }));
+    }
+
     let mut runtime = tally_factory().create(&descriptor()).expect("a match of TALLY");
     let tick = Tick::new(5);
     runtime.hydrate(tick, &tally_state(tick, 2)).expect("a state of TALLY");
