@@ -1,14 +1,22 @@
-//! The deterministic rewrite between admission and compilation: what makes hidden state visible (W3).
+//! The deterministic rewrite between admission and compilation: what makes hidden state visible (W3) and floats the same
+//! everywhere (W4).
 //!
-//! Today it exports every mutable global under a reserved name, so that a checkpoint is whole, gives the memory its greatest
-//! size, so that growing beyond the limit fails in the module as the specification says, and leaves custom sections out.
-//! [`normalise`] is the place where further passes belong (NaN bits, gas, call depth, the memory's virtual size); each that
-//! changes a bit raises [`crate::engine::ENGINE_REVISION`].
+//! It exports every mutable global under a reserved name, so that a checkpoint is whole, makes NaN bits canonical where they
+//! become observable ([`nan`]), gives the memory its greatest size, so that growing beyond the limit fails in the module as the
+//! specification says, and leaves custom sections out. A pass that changes a bit raises [`crate::engine::ENGINE_REVISION`].
 
-use wasm_encoder::{ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection};
-use wasmparser::{ExternalKind, Parser, Payload, SectionLimited};
+mod nan;
+#[cfg(test)]
+mod tests;
+
+use wasm_encoder::{CodeSection, ExportKind, ExportSection, Function, MemorySection, MemoryType, Module, RawSection};
+use wasmparser::{
+    ExternalKind, FuncToValidate, FuncValidatorAllocations, FunctionBody, Parser, Payload, SectionLimited,
+    ValidPayload, Validator, ValidatorResources,
+};
 
 use crate::admit::{Admitted, RESERVED_PREFIX};
+use crate::engine::FEATURES;
 use crate::error::LoadError;
 use crate::limits::Limits;
 
@@ -22,10 +30,23 @@ pub(crate) fn global_name(index: u32) -> String {
 
 /// The module that is compiled. Its bytes depend on nothing but the admitted module's and the limits.
 pub(crate) fn normalise(module: &[u8], admitted: &Admitted, limits: &Limits) -> Result<Vec<u8>, LoadError> {
-    let mut out = Module::new();
+    let (mut out, mut code) = (Module::new(), Code::default());
+    let mut validator = Validator::new_with_features(FEATURES);
     for payload in Parser::new(0).parse_all(module) {
         let payload = payload?;
+        if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+            if code.add(module, function, &body)? {
+                out.section(&code.section);
+            }
+            continue;
+        }
         match &payload {
+            Payload::CodeSectionStart { count, .. } => {
+                code.left = *count;
+                if *count == 0 {
+                    out.section(&code.section);
+                }
+            }
             Payload::MemorySection(_) => {
                 out.section(&memory(admitted, limits));
             }
@@ -42,6 +63,62 @@ pub(crate) fn normalise(module: &[u8], admitted: &Admitted, limits: &Limits) -> 
         }
     }
     Ok(out.finish())
+}
+
+/// The code section as it grows.
+#[derive(Default)]
+struct Code {
+    section: CodeSection,
+    left: u32,
+}
+
+impl Code {
+    /// Adds a function, rewritten, and says whether it was the last.
+    fn add(
+        &mut self,
+        module: &[u8],
+        function: FuncToValidate<ValidatorResources>,
+        body: &FunctionBody<'_>,
+    ) -> Result<bool, LoadError> {
+        self.section.function(&rewritten(module, &function, body)?);
+        self.left = self.left.saturating_sub(1);
+        Ok(self.left == 0)
+    }
+}
+
+/// A function with its repairs. Everything else keeps its bytes.
+fn rewritten(
+    module: &[u8],
+    function: &FuncToValidate<ValidatorResources>,
+    body: &FunctionBody<'_>,
+) -> Result<Function, LoadError> {
+    let operators = body.get_operators_reader()?.into_iter_with_offsets().collect::<Result<Vec<_>, _>>()?;
+    let validator = || {
+        let FuncToValidate { resources, index, ty, features } = function;
+        let (resources, allocations) = (resources.clone(), FuncValidatorAllocations::default());
+        let mut validator =
+            FuncToValidate { resources, index: *index, ty: *ty, features: *features }.into_validator(allocations);
+        validator.read_locals(&mut body.get_binary_reader())?;
+        Ok(validator)
+    };
+    let repairs = nan::repairs(&operators, validator)?;
+    let (temporaries, types) = nan::Temporaries::of(&repairs, validator()?.len_locals());
+    let mut locals = Vec::new();
+    for local in body.get_locals_reader()? {
+        let (count, ty) = local?;
+        let unencodable = |_| LoadError::Engine { message: format!("a local of type {ty} can't be encoded") };
+        locals.push((count, wasm_encoder::ValType::try_from(ty).map_err(unencodable)?));
+    }
+    locals.extend(types.into_iter().map(|ty| (1, ty)));
+    let (mut out, mut from) = (Function::new(locals), operators.first().map_or(body.range().end, |first| first.1));
+    for repair in &repairs {
+        let mut bytes = module.get(from..repair.at).unwrap_or_default().to_vec();
+        repair.encode(&temporaries, &mut bytes);
+        out.raw(bytes);
+        from = repair.at;
+    }
+    out.raw(module.get(from..body.range().end).unwrap_or_default().iter().copied());
+    Ok(out)
 }
 
 fn memory(admitted: &Admitted, limits: &Limits) -> MemorySection {
