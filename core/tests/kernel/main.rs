@@ -9,6 +9,8 @@ mod counter;
 #[cfg(feature = "derive")]
 mod derive;
 mod events;
+mod forged_replays;
+mod lenient;
 mod native;
 mod replay;
 mod snapshot;
