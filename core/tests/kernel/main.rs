@@ -5,6 +5,7 @@
 #[cfg(feature = "derive")]
 mod checkpoint_clone;
 mod chunked;
+mod client;
 mod contract;
 mod counter;
 #[cfg(feature = "derive")]
