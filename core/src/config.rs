@@ -37,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::error::{ConfigError, ConfigSchemaError, ParseConfigSchemaError};
 use crate::codec::canonical;
+use crate::codec::wire::Blob;
 use crate::digest::Digest;
 
 /// Most bytes of a session config (K12).
@@ -593,6 +594,11 @@ impl SessionConfig {
     pub fn from_bytes(bytes: &[u8]) -> Result<SessionConfig, ConfigError> {
         check_total(bytes.len(), MAX_CONFIG_BYTES)?;
         Ok(SessionConfig::new(bytes.into()))
+    }
+
+    /// The same from bytes whose decoding held them to their limit.
+    pub(crate) fn from_blob(bytes: &Blob<MAX_CONFIG_BYTES>) -> SessionConfig {
+        SessionConfig::new(bytes.as_slice().into())
     }
 
     /// The bytes.

@@ -424,6 +424,28 @@ mod tests {
     }
 
     #[test]
+    fn k13_a_frame_that_is_cut_or_written_otherwise_is_refused() {
+        let mut frame = frame(300, &[Some(b"ab"), None]);
+        frame.push_command(CommandSource::Game(Seat::new(1).expect("valid")), b"build");
+        let mut full = vec![];
+        frame.encode_full(&mut full);
+        let check = |bytes: &[u8], error: WireError| {
+            let mut cursor = Cursor::new(bytes);
+            let decoded = Frame::new(Generation(0), Tick::ZERO).decode_full(&mut cursor, seats(2));
+            let finished = decoded.and_then(|()| Ok(cursor.finish()?));
+            assert_eq!(finished, Err(FrameError::Encoding(error)), "{bytes:?}");
+        };
+        (0..full.len()).for_each(|end| check(&full[..end], WireError::Malformed));
+        check(&[&full[..], &[0]].concat(), WireError::NotCanonical { offset: full.len() });
+        // The generation in three bytes.
+        check(&[&[251, 3, 0], &full[1..]].concat(), WireError::NotCanonical { offset: 0 });
+        let mut body = vec![];
+        frame.encode_after(None, &mut body);
+        body.pop();
+        assert_eq!(decode_after(&body, None, key(300, 2)), Err(FrameError::Encoding(WireError::Malformed)));
+    }
+
+    #[test]
     fn k13_frames_beyond_the_limits_are_refused() {
         let mut bytes = vec![];
         frame(0, &[Some(&[0; MAX_INPUT_BYTES + 1])]).encode_after(None, &mut bytes);

@@ -23,6 +23,9 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+#[cfg(test)]
+mod refusals;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -116,6 +119,15 @@ struct ManifestParts {
     dependencies: List<(Name, Name), MAX_ENTRIES>,
 }
 
+impl ManifestParts {
+    /// Every name, path and version.
+    fn names(&self) -> impl Iterator<Item = &Name> {
+        let pairs = self.dependencies.iter().flat_map(|(name, version)| [name, version]);
+        let keys = self.settings.iter().map(|entry| &entry.0).chain(self.modules.iter().map(|module| &module.path));
+        [&self.engine, &self.state_schema].into_iter().chain(keys).chain(pairs)
+    }
+}
+
 /// Raised only when the kernel itself computes other bits for the same game.
 const KERNEL_REVISION: u32 = 1;
 
@@ -206,6 +218,9 @@ impl IdentityManifest {
     /// [`ManifestError`] when they are malformed.
     pub fn from_bytes(bytes: &[u8]) -> Result<IdentityManifest, ManifestError> {
         let parts: ManifestParts = wire::decode(bytes, MAX_MANIFEST_BYTES)?;
+        if parts.names().any(|name| name.as_str().is_empty()) {
+            return Err(ManifestError::Name { name: String::new() });
+        }
         let ordered = parts.settings.0.windows(2).all(|pair| pair[0].0 < pair[1].0)
             && parts.modules.0.windows(2).all(|pair| pair[0].path < pair[1].path)
             && parts.dependencies.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -491,9 +506,6 @@ pub enum DescriptorError {
         /// Digest of the bytes.
         found: Digest,
     },
-    /// The config is longer than 65,536 bytes.
-    #[error("the config is too long")]
-    Config,
     /// Inputs longer than [`MAX_INPUT_BYTES`] are allowed.
     #[error("inputs of {max_input_bytes} bytes, of which {MAX_INPUT_BYTES} are allowed")]
     InputBytes {
@@ -545,7 +557,7 @@ impl MatchDescriptor {
     /// [`DescriptorError`] when they are malformed or contradict themselves.
     pub fn from_bytes(bytes: &[u8]) -> Result<MatchDescriptor, DescriptorError> {
         let parts: DescriptorParts = wire::decode(bytes, MAX_DESCRIPTOR_BYTES)?;
-        let config = SessionConfig::from_bytes(parts.config.as_slice()).map_err(|_| DescriptorError::Config)?;
+        let config = SessionConfig::from_blob(&parts.config);
         if config.digest() != parts.config_digest {
             return Err(DescriptorError::ConfigDigest { expected: parts.config_digest, found: config.digest() });
         }

@@ -28,17 +28,17 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let unpacks = fields.iter().map(|field| field.unpack(&krate));
     let (name, count, span) = (&input.ident, fields.len(), input.ident.span());
     let krate_here = attributes.krate(span);
-    let size_check = quote_spanned!(span=> const _: () = #krate_here::input::derived::check_size(&FIELDS););
+    let size_check = quote_spanned!(span=> const _: () = #krate_here::input::derived::check_size(&__RETICK_FIELDS););
     Ok(quote! {
         const _: () = {
-            const FIELDS: [#krate::input::derived::DerivedField; #count] = [#(#entries),*];
+            const __RETICK_FIELDS: [#krate::input::derived::DerivedField; #count] = [#(#entries),*];
             #(#checks)*
             #size_check
 
             #[automatically_derived]
             impl #krate::input::GameInput for #name {
                 fn schema() -> #krate::input::InputSchema {
-                    #krate::input::derived::schema(#id, &FIELDS)
+                    #krate::input::derived::schema(#id, &__RETICK_FIELDS)
                 }
 
                 fn pack(&self, packer: &mut #krate::input::Packer<'_>) {

@@ -157,9 +157,9 @@ impl<T: Clone> Tree<T> {
 
     /// Drops the elements from `len` on, which is less than there are.
     pub(super) fn truncate(&mut self, len: usize, retired: &mut Retired<T>) {
-        self.len = len;
-        let Some(last) = self.chunk_count().checked_sub(1) else {
+        let Some(last) = len.div_ceil(Block::<T>::CHUNK_LEN).checked_sub(1) else {
             let root = self.root.take();
+            self.len = 0;
             return retired.put(root, mem::take(&mut self.height));
         };
         self.lower(last, retired);
@@ -167,7 +167,12 @@ impl<T: Clone> Tree<T> {
         let mut height = self.height;
         loop {
             match &mut unshared(link, height, retired).body {
-                Body::Chunk(items) => return items.truncate(len - last * Block::<T>::CHUNK_LEN),
+                Body::Chunk(items) => {
+                    items.truncate(len - last * Block::<T>::CHUNK_LEN);
+                    // Only now: a copy on the way here runs the game's own `clone`, which may panic.
+                    self.len = len;
+                    return;
+                }
                 Body::Node(children) => {
                     height -= 1;
                     let kept = slot(last, height);

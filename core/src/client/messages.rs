@@ -76,8 +76,11 @@ impl Client {
         let resumed = match &self.session {
             Some(session) => {
                 let (before, after) = (session.descriptor().digest(), descriptor.digest());
-                if before != after || self.seat() != Some(welcome.seat) {
+                if before != after {
                     return Err(EndReason::MatchChanged { before, after });
+                }
+                if self.seat() != Some(welcome.seat) {
+                    return Err(EndReason::Protocol);
                 }
                 true
             }

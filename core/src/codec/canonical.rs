@@ -333,6 +333,19 @@ mod tests {
         assert_eq!(decode_canonical::<Halved>(&[7, 7]), Err(refusal));
     }
 
+    #[test]
+    fn k13_what_was_read_but_has_no_form_is_refused() {
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct Silent(#[serde(serialize_with = "refuse")] u8);
+        fn refuse<S: serde::Serializer>(_: &u8, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("not today"))
+        }
+        let error = EncodeError { path: String::from("1"), reason: EncodeReason::Custom("not today".into()) };
+        let refusal = DecodeError { offset: 0, reason: DecodeReason::Unencodable(error) };
+        assert_eq!(decode::<(u8, Silent)>(&[1, 7]), Ok((1, Silent(7))));
+        assert_eq!(decode_canonical::<(u8, Silent)>(&[1, 7]), Err(refusal));
+    }
+
     #[derive(PartialEq, Debug, Serialize, Deserialize)]
     struct Holder {
         #[serde(with = "canonical_set")]

@@ -1,5 +1,8 @@
 //! The input schema: fields, ranges, policies, and the pure functions that the identity binds (S2).
 
+#[cfg(test)]
+mod refusals;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;

@@ -95,6 +95,9 @@ pub const MAX_LOCAL_INPUTS_AHEAD: u64 = 1024;
 const _: () = assert!(DEFAULT_CHECKPOINT_WINDOW_TICKS > DEFAULT_CHECKSUM_CADENCE_TICKS, "the window holds a cadence");
 
 /// What a session is to do (S1). The defaults are those of the spec.
+///
+/// The most that a session catches up in one call is no part of it: it may change from call to call, and stands in the
+/// [`Budget`] of each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionPolicy {
     /// Most ticks ahead of the confirmed frontier that are predicted; 0 is lockstep (S3).
@@ -165,7 +168,8 @@ pub enum SessionEvent {
     },
 }
 
-/// What one [`Session::advance`] may do (N6).
+/// What one [`Session::advance`] may do: the maximum catch-up per call (S1, N6). A call applies at most
+/// [`Budget::confirmed_frames`] frames, and steps no further than a prediction window beyond them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
     /// Most queued frames to apply; the others stay queued.

@@ -21,6 +21,9 @@
 //! assert!(ClientMessage::decode(&bytes[..bytes.len() - 1]).is_err() && ClientMessage::decode(b"hello").is_err());
 //! ```
 
+#[cfg(test)]
+mod refusals;
+
 use alloc::vec::Vec;
 
 use bincode::{BorrowDecode, Decode, Encode};

@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// Emits as many events as its input says. From `S(8)` on it has no canonical form.
 #[derive(Clone, Serialize, Deserialize)]
-struct Bells(#[serde(serialize_with = "brittle")] u64);
+pub struct Bells(#[serde(serialize_with = "brittle")] u64);
 
 fn brittle<S: Serializer>(ticks: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     if *ticks >= 8 { Err(serde::ser::Error::custom("no canonical form")) } else { serializer.serialize_u64(*ticks) }
 }
 
 #[derive(Clone)]
-struct Pulls(i64);
+pub struct Pulls(i64);
 
 impl GameInput for Pulls {
     fn schema() -> InputSchema {
@@ -68,12 +68,17 @@ impl Simulation for Bells {
     }
 }
 
-fn runtime() -> Box<dyn Runtime> {
-    let factory =
-        NativeFactory::<Bells>::new(|sources| sources.module("events.rs", include_bytes!("events.rs"))).unwrap();
+pub fn factory() -> NativeFactory<Bells> {
+    NativeFactory::new(|sources| sources.module("events.rs", include_bytes!("events.rs"))).unwrap()
+}
+
+pub fn descriptor() -> MatchDescriptor {
     let seats = SeatCount::new(1).unwrap();
-    let descriptor = MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats);
-    factory.create(&descriptor).unwrap()
+    MatchDescriptor::new(factory().manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats)
+}
+
+fn runtime() -> Box<dyn Runtime> {
+    factory().create(&descriptor()).unwrap()
 }
 
 fn batch(first: u64, pulls: &[u8], keep: Keep) -> StepBatch {

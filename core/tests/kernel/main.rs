@@ -5,10 +5,14 @@
 #[cfg(feature = "derive")]
 mod checkpoint_clone;
 mod chunked;
+mod client;
+mod contract;
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;
 mod events;
+mod forged_replays;
+mod lenient;
 mod native;
 mod replay;
 mod snapshot;

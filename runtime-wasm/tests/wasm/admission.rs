@@ -197,6 +197,24 @@ fn w02_sizes_beyond_the_limits_are_refused_with_figure_and_limit() {
     load(&with("", "(table 10000 funcref)")).expect("a table at the limit loads");
 }
 
+/// The game itself says what it makes of a match: it takes it, refuses it by a code of its own, or faults.
+#[test]
+fn w5_a_match_whose_init_refuses_or_faults_is_not_begun() {
+    let text = expand(&with("", ""));
+    let takes = "(param i32 i32) (result i32) (i32.const 0))";
+    let create = |body: &str| {
+        let text = text.replacen(takes, &format!("(param i32 i32) (result i32) {body})"), 1);
+        let module = wat::parse_str(text).expect("the fixture is well-formed");
+        let factory = WasmFactory::load(&module, Limits::default()).expect("nothing asked it yet");
+        factory.create(&descriptor(&factory)).err()
+    };
+    assert_eq!(create("(i32.const 0)"), None);
+    assert_eq!(create("(i32.const 33)"), Some(CreateError::Refused { code: 33 }));
+    assert_eq!(create("unreachable"), Some(CreateError::Fault(StepFault::Aborted)));
+    assert_eq!(create("(i32.load (i32.const -8))"), Some(CreateError::Fault(StepFault::OutOfBounds)));
+    assert_eq!(create("(loop (br 0)) unreachable"), Some(CreateError::Fault(StepFault::OutOfGas)));
+}
+
 #[test]
 fn w05_one_custom_section_byte_is_another_identity() {
     let module = module(&with("", ""));

@@ -246,6 +246,31 @@ fn faulting(acts: &[Act]) {
     assert_contract(&strict);
 }
 
+/// A real module: it faults by itself, with memory written, pages grown and an event emitted.
+#[cfg(feature = "wasm")]
+fn trapping(factory: &Arc<retick_wasm::WasmFactory>, acts: &[Act]) {
+    let trapped = |tick| AdvanceError::Fault { tick, fault: StepFault::Aborted };
+    check(factory.as_ref(), acts, &trapped);
+    let strict = StrictFactory::new(factory.clone());
+    check(&strict, acts, &trapped);
+    assert_contract(&strict);
+}
+
+#[cfg(feature = "wasm")]
+proptest! {
+    // What is seen of each state is a whole memory.
+    #![proptest_config(ProptestConfig { cases: 25, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn k2_a_batch_that_traps_in_a_module_changes_nothing(acts in acts()) {
+        trapping(&MODULE, &acts);
+    }
+}
+
+#[cfg(feature = "wasm")]
+static MODULE: std::sync::LazyLock<Arc<retick_wasm::WasmFactory>> =
+    std::sync::LazyLock::new(|| Arc::new(crate::module::module_factory()));
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -269,6 +294,8 @@ fn k2_a_batch_that_fails_in_its_first_or_last_step_changes_nothing() {
             let acts = [Act::Play(vec![step; played]), Act::Fail(steps, at), Act::Play(other)];
             uncapturable(&acts);
             faulting(&acts);
+            #[cfg(feature = "wasm")]
+            trapping(&MODULE, &acts);
         }
     }
 }

@@ -10,6 +10,8 @@ mod faults;
 mod games;
 mod input_retention;
 mod local;
+#[cfg(feature = "wasm")]
+mod module;
 mod presentation;
 mod promotion;
 mod refusals;

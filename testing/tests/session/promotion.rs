@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use retick_core::codec::wire::{WireError, encode};
 use retick_core::config::SessionConfig;
 use retick_core::frame::{Frame, SeatFrame};
-use retick_core::identity::MatchDescriptor;
+use retick_core::identity::{DescriptorError, MatchDescriptor};
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::{Runtime, RuntimeFactory};
 use retick_core::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount, SeatSet};
@@ -184,6 +185,10 @@ fn s7_whatever_differs_is_named_before_anything_is_built() {
     let crowded = LocalConfig { local_seats: seats(&[0, 2]), bot_seats: seats(&[2]), ..crate::local::config() };
     let session = LocalSession::from_promotion(runtime(&ours), &promotion, crowded);
     assert_eq!(session.err(), Some(LocalSetupError::SeatTwice { seat: seat(2) }));
+    let foreign = ent.create(&foreign).expect("a match of ENT");
+    let session = LocalSession::from_promotion(foreign, &promotion, crate::local::config());
+    let other_game = PromotionError::Identity { expected, found };
+    assert_eq!(session.err(), Some(LocalSetupError::Promotion(other_game)));
 }
 
 #[test]
@@ -206,4 +211,35 @@ fn s7_no_flipped_bit_and_no_other_snapshot_is_a_promotion() {
     let mut swapped = bytes[..bytes.len() - snapshot.len()].to_vec();
     swapped.extend_from_slice(&snapshot);
     assert_eq!(PromotionSnapshot::from_bytes(&swapped), Err(PromotionError::NotPromoted));
+}
+
+#[test]
+fn s7_each_part_of_a_promotion_is_refused_by_name() {
+    let refused = |bytes: &[u8]| PromotionSnapshot::from_bytes(bytes).expect_err("no promotion");
+    let bytes = promoted().to_bytes();
+    for end in 0..bytes.len() {
+        assert_eq!(refused(&bytes[..end]), PromotionError::Encoding(WireError::Malformed), "cut at {end}");
+    }
+    let trailing = WireError::NotCanonical { offset: bytes.len() };
+    assert_eq!(refused(&[&bytes[..], &[0]].concat()), PromotionError::Encoding(trailing));
+
+    let (ours, other) = (descriptor(), tally_descriptor(&tally_factory(), 4, 2));
+    let match_bytes = ours.to_bytes();
+    let snapshot = bytes[bytes.len() - solo_snapshot_bytes()..].to_vec();
+    let with = |descriptor: &[u8], snapshot: &[u8]| encode(&(2u16, descriptor, snapshot));
+    assert_eq!(with(&match_bytes, &snapshot), bytes, "guard");
+    let malformed = DescriptorError::Encoding(WireError::Malformed);
+    assert_eq!(refused(&with(&match_bytes[1..], &snapshot)), PromotionError::Descriptor(malformed));
+    let (expected, found) = (other.digest(), ours.digest());
+    let of_another = PromotionError::Snapshot(SnapshotError::OtherMatch { expected, found });
+    assert_eq!(refused(&with(&other.to_bytes(), &snapshot)), of_another);
+    let mut damaged = snapshot.clone();
+    damaged[100] ^= 1;
+    let refusal = refused(&with(&match_bytes, &damaged));
+    assert!(matches!(refusal, PromotionError::Snapshot(SnapshotError::Damaged { .. })), "{refusal}");
+}
+
+/// A promotion's snapshot is as long as the match's own of the same state.
+fn solo_snapshot_bytes() -> usize {
+    solo().export_snapshot(Tick::new(100)).expect("kept").to_bytes().len()
 }

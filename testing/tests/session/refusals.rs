@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use retick_core::frame::{CommandSource, Frame, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
 use retick_core::input::InputError;
+use retick_core::replay::{Verdict, verify};
 use retick_core::runtime::{AdvanceError, Capabilities, CheckpointError, HydrateError, RuntimeFactory};
 use retick_core::seat::{ControlEpoch, Generation, Presence, SeatSet};
 use retick_core::session::{
-    Budget, ConfirmError, MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAME_BYTES, MAX_QUEUED_FRAMES, Session, SessionError,
-    SessionEvent, SessionFault, SessionPolicy, StateReadError, SubmitError,
+    Budget, ConfirmError, InputRetention, MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAME_BYTES, MAX_QUEUED_FRAMES,
+    ReplayExportError, Session, SessionError, SessionEvent, SessionFault, SessionPolicy, StateReadError, SubmitError,
 };
 use retick_core::snapshot::{LastInput, Snapshot, SnapshotError};
 use retick_core::tick::Tick;
@@ -182,6 +183,31 @@ fn k13_a_state_without_a_form_can_t_be_exported_and_ends_nothing() {
         "{refused:?}"
     );
     assert_eq!(play(2, 2), Ok(Tick::new(3)));
+}
+
+/// A replay vouches for its last state, so there is none that ends in a state without a form; a tick later there is.
+#[test]
+fn r4_no_replay_ends_in_a_state_without_a_form() {
+    let factory = brittle_factory();
+    let descriptor = tally_descriptor(&factory, 2, 1);
+    let policy = SessionPolicy { input_retention: InputRetention::All, ..SessionPolicy::default() };
+    let runtime = factory.create(&descriptor).expect("a match of the game");
+    let mut session = Session::new(runtime, &descriptor, policy, SeatSet::EMPTY).expect("a valid policy");
+    for (tick, input) in [2, POISON, 2].into_iter().enumerate() {
+        session.confirm(&frame(tick as u64, [1, input], [false; 2])).expect("the next");
+        session.advance(Budget { confirmed_frames: 1, target: Tick::ZERO }).expect("plays");
+        let exported = session.export_replay();
+        if input == POISON {
+            let Err(ReplayExportError::State(StateReadError::Checkpoint(error))) = exported else {
+                panic!("{exported:?}")
+            };
+            assert!(matches!(error, CheckpointError::Capture { tick, .. } if tick == Tick::new(2)), "{error}");
+        } else {
+            let verdict = verify(&exported.expect("a whole match"), &factory);
+            let played = Tick::new(tick as u64 + 1);
+            assert!(matches!(verdict, Verdict::Verified { ticks, .. } if ticks == played), "{verdict:?}");
+        }
+    }
 }
 
 /// While a state without a form is only a guess, nobody asks for its checksum: the match goes on, and it ends only when the

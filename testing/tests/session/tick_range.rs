@@ -1,11 +1,15 @@
 //! The end of the tick range is a typed refusal at the door, never a fault of the session (K1).
 
+use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{ControlEpoch, Presence};
-use retick_core::session::{ConfirmError, Session, SessionPolicy, SubmitError};
+use retick_core::session::{
+    ConfirmError, HeldInputs, LocalConfig, LocalError, LocalSession, Session, SessionPolicy, SubmitError,
+};
 use retick_core::snapshot::{LastInput, Snapshot};
 use retick_core::tick::Tick;
-use retick_testing::fixtures::{pack_tally, tally_state};
+use retick_testing::fixtures::{pack_tally, tally_factory, tally_state};
 
+use crate::local::TICK;
 use crate::support::{Table, descriptor, frame, seat};
 
 fn hydrated(tick: u64) -> Table {
@@ -47,4 +51,20 @@ fn k1_the_tick_before_it_is_played_as_any_other() {
     assert_eq!(table.advance(u64::MAX).expect("rolls back").resimulated, 2);
     assert!(is_as_before(&table.session));
     table.probe.assert_clean();
+}
+
+/// Local play gets there by a promotion, and stays there.
+#[test]
+fn k1_local_play_ends_with_the_tick_range() {
+    let mut table = hydrated(u64::MAX - 1);
+    let promotion = table.session.export_promotion().expect("a confirmed state");
+    let runtime = tally_factory().create(&descriptor()).expect("a match of TALLY");
+    let mut local = LocalSession::from_promotion(runtime, &promotion, LocalConfig::default()).expect("the same match");
+    assert_eq!(local.update(TICK, &mut HeldInputs).map(|progress| progress.steps), Ok(1));
+    let state = local.checksum_at(Tick::MAX);
+    for _ in 0..3 {
+        assert_eq!(local.update(TICK, &mut HeldInputs), Err(LocalError::TickRange));
+        assert_eq!((local.tick(), local.checksum_at(Tick::MAX)), (Tick::MAX, state.clone()));
+    }
+    assert!(is_as_before(local.session()));
 }

@@ -3,6 +3,7 @@
 use alloc::vec;
 
 use super::*;
+use crate::codec::wire::WireError;
 
 fn step_batch() -> StepBatch {
     let mut batch = StepBatch::default();
@@ -118,6 +119,43 @@ fn w1_values_without_a_meaning_are_refused_by_name() {
     let init = |offset, value| decode_init(&patched(init_block(), offset, value)).err();
     assert_eq!(init(0, 0), Some(AbiError::Seats { least: 0, most: 0 }));
     assert_eq!(init(4, 0), Some(AbiError::TickRate(TickRateError { hz: 0 })));
+}
+
+/// A description block of these three parts, behind a header that is right for them.
+fn description_of(input: &[u8], state: &[u8], config: &[u8]) -> Vec<u8> {
+    let mut block = description_block();
+    block.truncate(DESCRIPTION_HEADER_BYTES);
+    for (part, offset) in [input, state, config].into_iter().zip([20, 24, 28]) {
+        block = patched(block, offset, word(part.len()));
+        block.extend_from_slice(part);
+    }
+    block
+}
+
+#[test]
+fn w1_a_description_whose_schemas_can_t_be_is_refused_by_name() {
+    let (input, state, config) = (game().1.to_bytes(), b"state/v1", ConfigSchema::empty().to_bytes());
+    assert!(decode_description(&description_of(&input, state, &config)).is_ok());
+
+    let input_schema = |bytes: &[u8]| decode_description(&description_of(bytes, state, &config)).err();
+    let malformed = InputSchemaError::Encoding(WireError::Malformed);
+    for bytes in [&b"junk"[..], &input[..input.len() - 1], &[]] {
+        assert_eq!(input_schema(bytes), Some(AbiError::InputSchema(malformed.clone())), "{bytes:?}");
+    }
+    let nameless = [&[0], &input[1 + "input/v1".len()..]].concat();
+    let name = InputSchemaError::Name { name: String::new() };
+    assert_eq!(input_schema(&nameless), Some(AbiError::InputSchema(name)));
+
+    let state_schema = |id: &[u8]| decode_description(&description_of(&input, id, &config));
+    assert!(state_schema(&[b'x'; MAX_STATE_SCHEMA_BYTES]).is_ok());
+    for id in [&[][..], &[b'x'; MAX_STATE_SCHEMA_BYTES + 1], b"state\xFF"] {
+        assert_eq!(state_schema(id).err(), Some(AbiError::StateSchema), "{id:?}");
+    }
+
+    for bytes in [&b"junk"[..], &config[..config.len() - 1], &[]] {
+        let refused = decode_description(&description_of(&input, state, bytes)).err();
+        assert_eq!(refused, Some(AbiError::ConfigSchema), "{bytes:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use super::super::{EncodeError, TextError, from_text, from_text_canonical, to_text};
+use super::super::{EncodeError, TextError, TextReason, from_text, from_text_canonical, to_text};
 use super::{Refused, Renamed};
 use crate::codec::canonical::EncodeReason;
 
@@ -89,6 +89,7 @@ fn k13_a_value_without_a_text_is_named_by_its_path() {
 
 #[test]
 fn k13_what_was_read_but_has_no_text_is_refused() {
-    let reason = EncodeError { path: String::new(), reason: EncodeReason::Custom("not today".into()) }.into();
+    let error = EncodeError { path: String::new(), reason: EncodeReason::Custom("not today".into()) };
+    let reason = TextReason::Unencodable(error);
     assert_eq!(from_text_canonical::<Refused>("1").unwrap_err(), TextError { offset: 0, reason });
 }
