@@ -169,10 +169,13 @@ impl LocalSession {
     /// Sets what a local seat holds from the next tick on, until it is set again.
     ///
     /// # Errors
-    /// [`SubmitError::SeatNotLocal`] or [`SubmitError::Input`]; what was held stays then.
+    /// [`SubmitError::SeatNotLocal`], [`SubmitError::BotSeat`] or [`SubmitError::Input`]; what was held stays then.
     pub fn set_input(&mut self, seat: Seat, packed: &[u8]) -> Result<(), SubmitError> {
-        let driver = self.drivers.get_mut(seat.index()).filter(|driver| driver.presence == Presence::Human);
-        let driver = driver.ok_or(SubmitError::SeatNotLocal { seat })?;
+        let driver = match self.drivers.get_mut(seat.index()) {
+            Some(driver) if driver.presence == Presence::Human => driver,
+            Some(driver) if driver.presence == Presence::Bot => return Err(SubmitError::BotSeat { seat }),
+            _ => return Err(SubmitError::SeatNotLocal { seat }),
+        };
         self.session.schema.validate(packed)?;
         driver.held.clear();
         driver.held.extend_from_slice(packed);

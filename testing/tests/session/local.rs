@@ -204,7 +204,7 @@ fn s5_offline_one_checkpoint_is_kept() {
 #[test]
 fn s6_what_is_not_an_input_is_refused_by_seat_and_tick_and_asked_for_again() {
     let (mut session, probe) = local(config(), vec![]);
-    assert_eq!(session.set_input(seat(2), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(2) }));
+    assert_eq!(session.set_input(seat(2), &pack_tally(1)), Err(SubmitError::BotSeat { seat: seat(2) }));
     assert_eq!(session.set_input(seat(3), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(3) }));
     assert_eq!(session.set_input(seat(99), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(99) }));
     assert!(matches!(session.set_input(seat(0), &[1, 2]), Err(SubmitError::Input(InputError::Length { .. }))));
@@ -247,10 +247,12 @@ fn s6_a_config_that_can_not_be_is_refused() {
     };
     let twice = LocalConfig { bot_seats: seats(&[1, 2]), ..config() };
     assert_eq!(refused(twice), Some(LocalSetupError::SeatTwice { seat: seat(1) }));
-    let beyond = LocalConfig { bot_seats: seats(&[SEATS]), ..config() };
-    assert_eq!(refused(beyond), Some(LocalSetupError::BotSeat));
-    let beyond = LocalConfig { local_seats: seats(&[SEATS]), ..config() };
-    assert_eq!(refused(beyond), Some(LocalSetupError::Session(SessionError::LocalSeat)));
+    let count = descriptor().seats();
+    let beyond = LocalConfig { bot_seats: seats(&[2, SEATS, SEATS + 1]), ..config() };
+    assert_eq!(refused(beyond), Some(LocalSetupError::BotSeat { seat: seat(SEATS), seats: count }));
+    let beyond = LocalConfig { local_seats: seats(&[0, SEATS + 1]), ..config() };
+    let expected = SessionError::LocalSeat { seat: seat(SEATS + 1), seats: count };
+    assert_eq!(refused(beyond), Some(LocalSetupError::Session(expected)));
     for found in [0, MAX_STEPS_PER_UPDATE + 1] {
         let steps = LocalConfig { max_steps_per_update: found, ..config() };
         assert_eq!(refused(steps), Some(LocalSetupError::StepsPerUpdate { found }));

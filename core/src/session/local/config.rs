@@ -62,8 +62,9 @@ impl LocalConfig {
         if let Some(seat) = self.local_seats.iter().find(|seat| self.bot_seats.contains(*seat)) {
             return Err(LocalSetupError::SeatTwice { seat });
         }
-        if !self.bot_seats.fits(descriptor.seats()) {
-            return Err(LocalSetupError::BotSeat);
+        let seats = descriptor.seats();
+        if let Some(seat) = self.bot_seats.first_beyond(seats) {
+            return Err(LocalSetupError::BotSeat { seat, seats });
         }
         let found = self.max_steps_per_update;
         if (1..=MAX_STEPS_PER_UPDATE).contains(&found) {
