@@ -9,6 +9,7 @@ mod error;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::time::Duration;
 
 use self::clock::Clock;
@@ -23,6 +24,7 @@ use crate::digest::Checksum;
 use crate::event::PresentationEvent;
 use crate::frame::{CommandSource, Frame, MAX_COMMANDS_PER_FRAME, SeatFrame};
 use crate::identity::MatchDescriptor;
+use crate::input::GameInput;
 use crate::runtime::Runtime;
 use crate::seat::{ControlEpoch, Presence, Seat};
 use crate::snapshot::{LastInput, PromotionSnapshot, Snapshot, SnapshotError};
@@ -180,6 +182,18 @@ impl LocalSession {
         driver.held.clear();
         driver.held.extend_from_slice(packed);
         Ok(())
+    }
+
+    /// [`LocalSession::set_input`] with the game's own type.
+    ///
+    /// # Errors
+    /// As there; [`SubmitError::Input`] also when a field is out of its range.
+    pub fn set_input_of<I: GameInput>(&mut self, seat: Seat, input: &I) -> Result<(), SubmitError> {
+        let mut packed = mem::take(&mut self.packed);
+        let done = self.session.schema.pack_into(input, &mut packed).map_err(SubmitError::Input);
+        let done = done.and_then(|()| self.set_input(seat, &packed));
+        self.packed = packed;
+        done
     }
 
     /// Queues a command of a local or bot seat for the next frame, which takes [`MAX_COMMANDS_PER_FRAME`] of them in the order in
