@@ -127,7 +127,8 @@ impl LocalSession {
         Ok(LocalSession::around(session, config, &[]))
     }
 
-    /// Local play that goes on with a promoted world, perhaps with other drivers: a friend takes over a bot's seat (S7). `runtime`
+    /// Local play that goes on with a promoted world, perhaps with other drivers: a friend takes over a bot's seat (S7). The number
+    /// of seats stays, a room can't take the world, and the session exports no replay: see [`Session::from_promotion`]. `runtime`
     /// is a fresh one of [`PromotionSnapshot::descriptor`].
     ///
     /// # Errors
@@ -347,7 +348,7 @@ impl LocalSession {
         self.session.export_snapshot(tick)
     }
 
-    /// The present as a world that another local session goes on from (S7).
+    /// The present as a world that another local session of as many seats goes on from, and no room (S7).
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -355,7 +356,8 @@ impl LocalSession {
         self.session.export_promotion()
     }
 
-    /// The match so far as a replay, with [`super::InputRetention::All`].
+    /// The match so far as a replay, with [`super::InputRetention::All`] in [`super::SessionPolicy::input_retention`]; none of a
+    /// promoted world's.
     ///
     /// # Errors
     /// [`ReplayExportError`].
