@@ -106,6 +106,28 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! What is in here:
+//!
+//! | module | what for |
+//! |---|---|
+//! | [`runtime`] | the game: `Simulation`, `NativeFactory`, and the `Runtime` trait under any of them |
+//! | [`session`] | a player's machine: `Session` predicts and rolls back; `LocalSession` is play without a network, with bots |
+//! | [`client`] | the networked client above a session, for a transport of your own: bytes and time in, bytes and events out |
+//! | [`input`] | a game's input: schema, packing, `#[derive(GameInput)]`, what a prediction does with a field |
+//! | [`event`] | presentation events: sounds and effects that survive rollbacks |
+//! | [`chunked`] | `Chunked` and `#[derive(CheckpointClone)]`: large states whose checkpoints cost what was touched |
+//! | [`rng`] | random streams out of the session's seed, kept in the state |
+//! | [`config`] | a match's settings under a schema |
+//! | [`asset`] | content too large for a config, pinned there by digest |
+//! | [`identity`] | what is played: the manifest of code and settings, and the descriptor of one match |
+//! | `signing` | identities signed by a studio (feature `signing`) |
+//! | [`replay`] | confirmed matches as files, recorded and verified |
+//! | [`snapshot`] | states as files, and worlds promoted from one local session to another |
+//! | [`frame`] | what the authority confirms for a tick, and the hash chain over all of it |
+//! | [`seat`], [`tick`], [`digest`] | input positions, time, and digests as types |
+//! | [`codec`] | canonical bytes and text of values |
+//! | [`wire`] | the messages between clients and the room |
+//!
 //! Below the service there is no clock, thread, socket, file, environment, global or OS randomness: time and randomness are
 //! arguments. Bytes from outside never panic, and what they make us allocate is bounded by how many were received.
 #![no_std]

@@ -136,6 +136,11 @@ impl SeatSet {
     pub const fn fits(self, seats: SeatCount) -> bool {
         seats.0 == MAX_SEATS || self.0 >> seats.0 == 0
     }
+
+    /// The first seat in the set that is not one of `seats`.
+    pub fn first_beyond(self, seats: SeatCount) -> Option<Seat> {
+        self.iter().find(|seat| seat.0 >= seats.0)
+    }
 }
 
 impl fmt::Debug for SeatSet {
@@ -208,8 +213,10 @@ mod tests {
         let mut set: SeatSet = [first, last].into_iter().collect();
         assert!(set.contains(first) && set.contains(last) && set.len() == 2);
         assert!(set.fits(SeatCount(128)) && !set.fits(SeatCount(127)));
+        assert_eq!((set.first_beyond(SeatCount(128)), set.first_beyond(SeatCount(127))), (None, Some(last)));
         set.remove(last);
         assert!(set.fits(SeatCount(1)));
+        assert_eq!(set.first_beyond(SeatCount(1)), None);
         assert_eq!(set.iter().collect::<alloc::vec::Vec<_>>(), [first]);
     }
 }

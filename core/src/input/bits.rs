@@ -14,8 +14,11 @@ pub struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    pub(super) fn new(schema: &'a InputSchema) -> Self {
-        Packer { fields: schema.fields().iter(), written: 0, bits: BitWriter::default(), error: None }
+    /// Writes into `buffer`, whose content it drops.
+    pub(super) fn new(schema: &'a InputSchema, mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        let bits = BitWriter { bytes: buffer, used: 0 };
+        Packer { fields: schema.fields().iter(), written: 0, bits, error: None }
     }
 
     /// Writes an integer or fixed-point field; a fixed-point one counts in its own units.

@@ -28,6 +28,7 @@ mod derive_refusals;
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod derived;
+mod describe;
 mod schema;
 mod value;
 

@@ -5,6 +5,7 @@ mod refusals;
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::RangeInclusive;
 
 use bincode::{BorrowDecode, Encode};
@@ -243,7 +244,7 @@ pub enum InputError {
         /// Bytes of every packed input of this schema.
         expected: usize,
     },
-    /// A field's value is out of its range, or of another kind.
+    /// A field's value is out of its range, or of another kind. [`InputSchema::describe`] names the field and its range.
     #[error("field {field} is out of range")]
     OutOfRange {
         /// Position of the field, from 0.
@@ -341,9 +342,20 @@ impl InputSchema {
     /// # Errors
     /// [`InputError`] when a field is out of its range or the type does not follow this schema.
     pub fn pack<I: GameInput>(&self, input: &I) -> Result<Vec<u8>, InputError> {
-        let mut packer = Packer::new(self);
+        let mut packed = Vec::new();
+        self.pack_into(input, &mut packed)?;
+        Ok(packed)
+    }
+
+    /// Packs an input into a buffer that is used again: afterwards `packed` holds the input and nothing else.
+    ///
+    /// # Errors
+    /// As [`InputSchema::pack`]; `packed` is empty then.
+    pub fn pack_into<I: GameInput>(&self, input: &I, packed: &mut Vec<u8>) -> Result<(), InputError> {
+        let mut packer = Packer::new(self, mem::take(packed));
         input.pack(&mut packer);
-        packer.finish()
+        *packed = packer.finish()?;
+        Ok(())
     }
 
     /// Packs an input from each field's packed value, for tools that know no more of a game than its schema. A value beyond
@@ -570,6 +582,17 @@ mod tests {
         assert_eq!(schema.unpack::<Pad>(&packed), Ok(pad()));
         let neutral = Pad { steer: 0, fire: false, weapon: 0, buttons: 0, aim: 0 };
         assert_eq!(schema.unpack::<Pad>(schema.neutral()), Ok(neutral));
+    }
+
+    #[test]
+    fn s2_a_buffer_to_pack_into_is_used_again_and_empty_after_a_refusal() {
+        let schema = Pad::schema();
+        let (mut packed, expected) = (vec![0xFF; 9], schema.pack(&pad()).expect("in range"));
+        let place = packed.as_ptr();
+        assert_eq!((schema.pack_into(&pad(), &mut packed), &packed), (Ok(()), &expected));
+        assert_eq!(packed.as_ptr(), place);
+        let refused = schema.pack_into(&Pad { steer: 101, ..pad() }, &mut packed);
+        assert_eq!((refused, packed.len()), (Err(InputError::OutOfRange { field: 0 }), 0));
     }
 
     #[test]

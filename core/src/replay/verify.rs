@@ -29,11 +29,11 @@ pub struct ChecksumMismatch {
 pub enum Verdict {
     /// It is complete, and every checksum is what re-simulation gives.
     Verified {
-        /// Ticks re-simulated.
+        /// How many ticks were re-simulated: the last state that was reached is `S(ticks)`, and `final_checksum` its checksum.
         ticks: Tick,
         /// Checksums compared.
         checksums: usize,
-        /// Checksum of the last state.
+        /// Checksum of the last state, `S(ticks)`.
         final_checksum: Checksum,
     },
     /// Some checksum differs.

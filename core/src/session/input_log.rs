@@ -33,7 +33,7 @@ pub enum InputRetention {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FrameReadError {
     /// The policy retains no frames.
-    #[error("no frames are retained")]
+    #[error("no frames are retained: SessionPolicy::input_retention says which are")]
     NotRetained,
     /// The tick is not confirmed and applied yet.
     #[error("tick {tick} is not confirmed yet")]

@@ -9,6 +9,7 @@ mod error;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::time::Duration;
 
 use self::clock::Clock;
@@ -23,6 +24,7 @@ use crate::digest::Checksum;
 use crate::event::PresentationEvent;
 use crate::frame::{CommandSource, Frame, MAX_COMMANDS_PER_FRAME, SeatFrame};
 use crate::identity::MatchDescriptor;
+use crate::input::GameInput;
 use crate::runtime::Runtime;
 use crate::seat::{ControlEpoch, Presence, Seat};
 use crate::snapshot::{LastInput, PromotionSnapshot, Snapshot, SnapshotError};
@@ -125,7 +127,8 @@ impl LocalSession {
         Ok(LocalSession::around(session, config, &[]))
     }
 
-    /// Local play that goes on with a promoted world, perhaps with other drivers: a friend takes over a bot's seat (S7). `runtime`
+    /// Local play that goes on with a promoted world, perhaps with other drivers: a friend takes over a bot's seat (S7). The number
+    /// of seats stays, a room can't take the world, and the session exports no replay: see [`Session::from_promotion`]. `runtime`
     /// is a fresh one of [`PromotionSnapshot::descriptor`].
     ///
     /// # Errors
@@ -169,14 +172,29 @@ impl LocalSession {
     /// Sets what a local seat holds from the next tick on, until it is set again.
     ///
     /// # Errors
-    /// [`SubmitError::SeatNotLocal`] or [`SubmitError::Input`]; what was held stays then.
+    /// [`SubmitError::SeatNotLocal`], [`SubmitError::BotSeat`] or [`SubmitError::Input`]; what was held stays then.
     pub fn set_input(&mut self, seat: Seat, packed: &[u8]) -> Result<(), SubmitError> {
-        let driver = self.drivers.get_mut(seat.index()).filter(|driver| driver.presence == Presence::Human);
-        let driver = driver.ok_or(SubmitError::SeatNotLocal { seat })?;
+        let driver = match self.drivers.get_mut(seat.index()) {
+            Some(driver) if driver.presence == Presence::Human => driver,
+            Some(driver) if driver.presence == Presence::Bot => return Err(SubmitError::BotSeat { seat }),
+            _ => return Err(SubmitError::SeatNotLocal { seat }),
+        };
         self.session.schema.validate(packed)?;
         driver.held.clear();
         driver.held.extend_from_slice(packed);
         Ok(())
+    }
+
+    /// [`LocalSession::set_input`] with the game's own type.
+    ///
+    /// # Errors
+    /// As there; [`SubmitError::Input`] also when a field is out of its range.
+    pub fn set_input_of<I: GameInput>(&mut self, seat: Seat, input: &I) -> Result<(), SubmitError> {
+        let mut packed = mem::take(&mut self.packed);
+        let done = self.session.schema.pack_into(input, &mut packed).map_err(SubmitError::Input);
+        let done = done.and_then(|()| self.set_input(seat, &packed));
+        self.packed = packed;
+        done
     }
 
     /// Queues a command of a local or bot seat for the next frame, which takes [`MAX_COMMANDS_PER_FRAME`] of them in the order in
@@ -330,7 +348,7 @@ impl LocalSession {
         self.session.export_snapshot(tick)
     }
 
-    /// The present as a world that another local session goes on from (S7).
+    /// The present as a world that another local session of as many seats goes on from, and no room (S7).
     ///
     /// # Errors
     /// [`SnapshotError`].
@@ -338,7 +356,8 @@ impl LocalSession {
         self.session.export_promotion()
     }
 
-    /// The match so far as a replay, with [`super::InputRetention::All`].
+    /// The match so far as a replay, with [`super::InputRetention::All`] in [`super::SessionPolicy::input_retention`]; none of a
+    /// promoted world's.
     ///
     /// # Errors
     /// [`ReplayExportError`].

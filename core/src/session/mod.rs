@@ -75,7 +75,7 @@ use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
 use crate::input::{InputError, InputSchema};
 use crate::runtime::{AdvanceError, Capabilities, HydrateError, Keep, Output, Runtime, StepBatch, StepFault};
-use crate::seat::{Seat, SeatSet};
+use crate::seat::{Seat, SeatCount, SeatSet};
 use crate::snapshot::{Origin, Snapshot, SnapshotError};
 use crate::tick::Tick;
 
@@ -242,8 +242,13 @@ pub enum SessionError {
         found: Digest,
     },
     /// A local seat is not one of the match's.
-    #[error("a local seat is not one of the match's")]
-    LocalSeat,
+    #[error("local seat {seat} is not one of the match's {seats}")]
+    LocalSeat {
+        /// The seat.
+        seat: Seat,
+        /// How many seats the match has.
+        seats: SeatCount,
+    },
     /// The runtime is not at `S(0)`.
     #[error("the runtime is at tick {tick}, not 0")]
     NotAtStart {
@@ -261,6 +266,12 @@ pub enum SubmitError {
     /// The seat is not a local one.
     #[error("seat {seat} is not local")]
     SeatNotLocal {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The seat is a bot's, whose inputs come from [`TickInputs::bot`]. Only a [`LocalSession`] has such seats.
+    #[error("seat {seat} is a bot's: its inputs come from the provider")]
+    BotSeat {
         /// The seat.
         seat: Seat,
     },
@@ -710,8 +721,9 @@ fn check_policy(
     if cadence == 0 || window < cadence {
         return Err(SessionError::Cadence { window, cadence });
     }
-    if !local_seats.fits(descriptor.seats()) {
-        return Err(SessionError::LocalSeat);
+    let seats = descriptor.seats();
+    if let Some(seat) = local_seats.first_beyond(seats) {
+        return Err(SessionError::LocalSeat { seat, seats });
     }
     if runtime.tick() != Tick::ZERO {
         return Err(SessionError::NotAtStart { tick: runtime.tick() });

@@ -1,4 +1,7 @@
 //! Solo to co-op: a session's world becomes another local session's (S7).
+//!
+//! Co-op means another local session of the same number of seats: a shared screen, or a game's own transport. A room can't take
+//! a promoted world, since it begins its matches at tick 0; and the new session exports no replay.
 
 use alloc::boxed::Box;
 
@@ -21,7 +24,8 @@ impl Session {
     /// A local session that goes on with a promoted world, at its tick. The match must be the world's own, seed and generation
     /// included, and of as many seats; which of them are local is free. `runtime` is a fresh one of that match.
     ///
-    /// It is no membership of a room, and the session stays marked: it exports no replay
+    /// Play goes on at one machine, or over a transport of the game's own: a room can't take a promoted world, since it begins its
+    /// matches at tick 0. The session stays marked: it exports no replay
     /// ([`ReplayExportError::Promoted`](super::ReplayExportError::Promoted)), its snapshots carry the mark, and only promoted
     /// sessions take them.
     ///

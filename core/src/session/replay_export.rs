@@ -11,11 +11,12 @@ use crate::tick::Tick;
 /// Why a session exports no replay.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReplayExportError {
-    /// The policy retains no frames.
-    #[error("no frames are retained")]
+    /// The policy retains no frames: [`SessionPolicy::input_retention`](super::SessionPolicy::input_retention) is
+    /// [`InputRetention::Off`](super::InputRetention::Off).
+    #[error("no frames are retained: SessionPolicy::input_retention must be All")]
     NotRetained,
     /// The oldest frames were dropped, by the policy or at [`super::MAX_RETAINED_INPUT_BYTES`].
-    #[error("frames are retained from tick {first} on only")]
+    #[error("frames are retained from tick {first} on only, where a replay begins at tick 0")]
     Dropped {
         /// The first tick whose frame is retained.
         first: Tick,

@@ -100,7 +100,9 @@ fn s5_nothing_is_retained_unless_asked_for() {
     let mut table = played(SessionPolicy::default().input_retention);
     assert_eq!(table.session.first_retained_frame(), None);
     assert_eq!(read(&mut table.session, TICKS - 1), Err(FrameReadError::NotRetained));
-    assert_eq!(table.session.export_replay(), Err(ReplayExportError::NotRetained));
+    let refused = table.session.export_replay().expect_err("nothing is retained");
+    assert_eq!(refused, ReplayExportError::NotRetained);
+    assert!(refused.to_string().contains("SessionPolicy::input_retention"), "{refused}");
 }
 
 #[test]

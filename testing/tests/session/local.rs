@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use retick_core::frame::{CommandSource, Frame, MAX_COMMANDS_PER_FRAME};
 use retick_core::identity::MatchDescriptor;
-use retick_core::input::InputError;
+use retick_core::input::{GameInput, InputError, InputSchema, Packer, Unpacker};
 use retick_core::replay::{Verdict, verify};
 use retick_core::runtime::{RuntimeFactory, StepFault};
 use retick_core::seat::{ControlEpoch, Presence, Seat, SeatSet};
@@ -16,7 +16,7 @@ use retick_core::session::{
 };
 use retick_core::tick::{Tick, TickRate};
 use retick_testing::fixtures::{
-    TallyView, pack_tally, tally_descriptor, tally_factory, tally_reference, zig, zig_packed,
+    TallyInput, TallyView, pack_tally, tally_descriptor, tally_factory, tally_reference, zig, zig_packed,
 };
 use retick_testing::strict::{FaultPlan, StrictFactory, StrictProbe};
 
@@ -204,7 +204,7 @@ fn s5_offline_one_checkpoint_is_kept() {
 #[test]
 fn s6_what_is_not_an_input_is_refused_by_seat_and_tick_and_asked_for_again() {
     let (mut session, probe) = local(config(), vec![]);
-    assert_eq!(session.set_input(seat(2), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(2) }));
+    assert_eq!(session.set_input(seat(2), &pack_tally(1)), Err(SubmitError::BotSeat { seat: seat(2) }));
     assert_eq!(session.set_input(seat(3), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(3) }));
     assert_eq!(session.set_input(seat(99), &pack_tally(1)), Err(SubmitError::SeatNotLocal { seat: seat(99) }));
     assert!(matches!(session.set_input(seat(0), &[1, 2]), Err(SubmitError::Input(InputError::Length { .. }))));
@@ -223,6 +223,42 @@ fn s6_what_is_not_an_input_is_refused_by_seat_and_tick_and_asked_for_again() {
     assert_eq!(session.update(Duration::ZERO, &mut bots).map(|progress| progress.steps), Ok(3));
     assert_eq!(session.tick(), Tick::new(5));
     probe.assert_clean();
+}
+
+/// The game's own type stands for its bytes, at local seats and at bots'.
+#[test]
+fn s6_inputs_of_the_games_own_type_are_those_of_their_bytes() {
+    let (mut typed, _) = local(config(), vec![]);
+    let (mut bytes, _) = local(config(), vec![]);
+    typed.set_input_of(seat(1), &TallyInput(7)).expect("a local seat");
+    bytes.set_input(seat(1), &pack_tally(7)).expect("a local seat");
+    assert_eq!(typed.set_input_of(seat(2), &TallyInput(1)), Err(SubmitError::BotSeat { seat: seat(2) }));
+    let refused = typed.set_input_of(seat(1), &Wide(1 << 40));
+    assert_eq!(refused, Err(SubmitError::Input(InputError::OutOfRange { field: 0 })));
+    let schema = TallyInput::schema();
+    let mut typed_bots = |seat: Seat, tick: Tick, packed: &mut Vec<u8>| {
+        schema.pack_into(&TallyInput(zig(seat, tick)), packed).expect("in range");
+    };
+    typed.update(TICK * 8, &mut typed_bots).expect("plays");
+    bytes.update(TICK * 8, &mut bots).expect("plays");
+    assert_eq!(events(&mut typed), events(&mut bytes));
+    assert_eq!(typed.tick(), Tick::new(8));
+}
+
+/// An input that follows TALLY's schema but for its range.
+#[derive(Clone)]
+struct Wide(i64);
+
+impl GameInput for Wide {
+    fn schema() -> InputSchema {
+        TallyInput::schema()
+    }
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.integer(self.0);
+    }
+    fn unpack(unpacker: &mut Unpacker<'_>) -> Self {
+        Wide(unpacker.integer())
+    }
 }
 
 #[test]
@@ -247,10 +283,12 @@ fn s6_a_config_that_can_not_be_is_refused() {
     };
     let twice = LocalConfig { bot_seats: seats(&[1, 2]), ..config() };
     assert_eq!(refused(twice), Some(LocalSetupError::SeatTwice { seat: seat(1) }));
-    let beyond = LocalConfig { bot_seats: seats(&[SEATS]), ..config() };
-    assert_eq!(refused(beyond), Some(LocalSetupError::BotSeat));
-    let beyond = LocalConfig { local_seats: seats(&[SEATS]), ..config() };
-    assert_eq!(refused(beyond), Some(LocalSetupError::Session(SessionError::LocalSeat)));
+    let count = descriptor().seats();
+    let beyond = LocalConfig { bot_seats: seats(&[2, SEATS, SEATS + 1]), ..config() };
+    assert_eq!(refused(beyond), Some(LocalSetupError::BotSeat { seat: seat(SEATS), seats: count }));
+    let beyond = LocalConfig { local_seats: seats(&[0, SEATS + 1]), ..config() };
+    let expected = SessionError::LocalSeat { seat: seat(SEATS + 1), seats: count };
+    assert_eq!(refused(beyond), Some(LocalSetupError::Session(expected)));
     for found in [0, MAX_STEPS_PER_UPDATE + 1] {
         let steps = LocalConfig { max_steps_per_update: found, ..config() };
         assert_eq!(refused(steps), Some(LocalSetupError::StepsPerUpdate { found }));

@@ -8,7 +8,7 @@ use retick_core::frame::{Frame, SeatFrame};
 use retick_core::identity::{DescriptorError, MatchDescriptor};
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::{Runtime, RuntimeFactory};
-use retick_core::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount, SeatSet};
+use retick_core::seat::{ControlEpoch, Generation, Presence, SeatCount, SeatSet};
 use retick_core::session::{
     Budget, InputRetention, LocalConfig, LocalSession, LocalSetupError, ReplayExportError, Session, SessionError,
     SessionPolicy,
@@ -171,8 +171,8 @@ fn s7_whatever_differs_is_named_before_anything_is_built() {
     let expected = PromotionError::Config { expected: other.config().digest(), found: ours.config().digest() };
     let session = Session::from_promotion(runtime(&ours), &other, policy(), SeatSet::EMPTY, &promotion);
     assert_eq!(session.err(), Some(expected));
-    let local = Seat::new(4).into_iter().collect();
-    assert_eq!(refused(&ours, local), Some(PromotionError::Session(SessionError::LocalSeat)));
+    let expected = SessionError::LocalSeat { seat: seat(4), seats: count(4) };
+    assert_eq!(refused(&ours, seats(&[4])), Some(PromotionError::Session(expected)));
     // Another game's runtime under this match's descriptor, and another game altogether.
     let ent = ent_factory();
     let foreign = MatchDescriptor::new(ent.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), count(4));

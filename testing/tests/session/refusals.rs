@@ -43,7 +43,8 @@ fn s1_a_session_that_can_t_be_is_refused_by_name() {
     assert!(build(within(8, 8), SeatSet::EMPTY).is_ok());
 
     let stranger: SeatSet = [seat(2)].into_iter().collect();
-    assert_eq!(build(SessionPolicy::default(), stranger).err(), Some(SessionError::LocalSeat));
+    let expected = SessionError::LocalSeat { seat: seat(2), seats: descriptor().seats() };
+    assert_eq!(build(SessionPolicy::default(), stranger).err(), Some(expected));
 
     // Another seed, and another number of seats.
     for other in [tally_descriptor(&tally_factory(), 2, 2), tally_descriptor(&tally_factory(), 3, 1)] {

@@ -62,8 +62,9 @@ impl LocalConfig {
         if let Some(seat) = self.local_seats.iter().find(|seat| self.bot_seats.contains(*seat)) {
             return Err(LocalSetupError::SeatTwice { seat });
         }
-        if !self.bot_seats.fits(descriptor.seats()) {
-            return Err(LocalSetupError::BotSeat);
+        let seats = descriptor.seats();
+        if let Some(seat) = self.bot_seats.first_beyond(seats) {
+            return Err(LocalSetupError::BotSeat { seat, seats });
         }
         let found = self.max_steps_per_update;
         if (1..=MAX_STEPS_PER_UPDATE).contains(&found) {
@@ -77,9 +78,31 @@ impl LocalConfig {
 /// Where the inputs of a tick come from. Each is asked for once for each tick, in the order of ticks and seats; a tick whose
 /// inputs were not valid is asked for again.
 ///
-/// A closure `FnMut(Seat, Tick, &mut Vec<u8>)` plays the bots and leaves local seats to [`super::LocalSession::set_input`].
+/// Each call gets a buffer that holds a valid packed input already, and replaces its content: of the game's own type with
+/// [`InputSchema::pack_into`](crate::input::InputSchema::pack_into). A buffer left as it is counts as it is; there is nothing to
+/// append.
+///
+/// A closure `FnMut(Seat, Tick, &mut Vec<u8>)` plays the bots and leaves local seats to [`super::LocalSession::set_input`]:
+///
+/// ```
+/// # use retick_core::{input::*, seat::Seat, session::TickInputs, tick::Tick};
+/// # #[derive(Clone)]
+/// # struct Go(bool);
+/// # impl GameInput for Go {
+/// #     fn schema() -> InputSchema { InputSchema::builder("go/v1").boolean("go").build().expect("valid") }
+/// #     fn pack(&self, packer: &mut Packer<'_>) { packer.boolean(self.0) }
+/// #     fn unpack(unpacker: &mut Unpacker<'_>) -> Self { Go(unpacker.boolean()) }
+/// # }
+/// let schema = Go::schema();
+/// let mut bots = |_: Seat, tick: Tick, packed: &mut Vec<u8>| {
+///     schema.pack_into(&Go(tick.index() % 2 == 0), packed).expect("in range");
+/// };
+/// # let (seat, mut packed) = (Seat::new(0).expect("below the limit"), schema.neutral().to_vec());
+/// # bots.bot(seat, Tick::ZERO, &mut packed);
+/// # assert_eq!(packed, [1]);
+/// ```
 pub trait TickInputs {
-    /// The packed input of a bot's seat. `packed` holds the neutral input.
+    /// The packed input of a bot's seat. `packed` holds the neutral input, in each tick anew, and not what the bot played last.
     fn bot(&mut self, seat: Seat, tick: Tick, packed: &mut Vec<u8>);
 
     /// The packed input of a local seat, for games that sample each tick. `packed` holds what was set last, which stays unless it

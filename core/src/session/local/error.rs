@@ -1,7 +1,7 @@
 //! Why local play does not begin, go on, or take a command.
 
 use crate::input::InputError;
-use crate::seat::Seat;
+use crate::seat::{Seat, SeatCount};
 use crate::session::{ConfirmError, MAX_PENDING_COMMANDS, MAX_STEPS_PER_UPDATE, SessionError, SessionFault};
 use crate::snapshot::PromotionError;
 use crate::tick::Tick;
@@ -16,8 +16,13 @@ pub enum LocalSetupError {
         seat: Seat,
     },
     /// A bot seat is not one of the match's.
-    #[error("a bot seat is not one of the match's")]
-    BotSeat,
+    #[error("bot seat {seat} is not one of the match's {seats}")]
+    BotSeat {
+        /// The seat.
+        seat: Seat,
+        /// How many seats the match has.
+        seats: SeatCount,
+    },
     /// Steps per update are 1 to [`MAX_STEPS_PER_UPDATE`].
     #[error("{found} steps per update, where 1 to {MAX_STEPS_PER_UPDATE} are allowed")]
     StepsPerUpdate {
