@@ -129,7 +129,8 @@
 //! | [`wire`] | the messages between clients and the room |
 //!
 //! Below the service there is no clock, thread, socket, file, environment, global or OS randomness: time and randomness are
-//! arguments. Bytes from outside never panic, and what they make us allocate is bounded by how many were received.
+//! arguments. Bytes from outside never panic, and what they make us allocate is bounded by how many were received, or, for the
+//! zero blocks of a snapshot's state, by a limit of its own.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -133,6 +133,16 @@ impl Snapshot {
         }
     }
 
+    /// The same, if it can be read: neither the state nor the encoded snapshot is beyond its limit.
+    pub(crate) fn check_size(self) -> Result<Snapshot, SnapshotError> {
+        let within = |bytes: u64, limit: usize| {
+            if bytes <= limit as u64 { Ok(()) } else { Err(SnapshotError::TooLarge { bytes, limit: limit as u64 }) }
+        };
+        within(self.state_bytes, MAX_STATE_BYTES)?;
+        within(self.encoded_bytes() as u64, MAX_SNAPSHOT_BYTES)?;
+        Ok(self)
+    }
+
     /// The same, of a world that began there.
     #[must_use]
     pub(crate) fn with_origin(mut self, origin: Origin) -> Snapshot {

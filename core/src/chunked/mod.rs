@@ -83,7 +83,7 @@ use tree::{Block, Tree};
 pub const CHUNK_BYTES: usize = 4096;
 /// Children of an inner node of the tree. A write after a checkpoint copies one node on each level.
 pub const FAN_OUT: usize = 16;
-/// Most replaced chunks that a container keeps for each chunk that it has: as many checkpoints, each older than a change of
+/// Most replaced chunks that a container keeps for each chunk that it ever had: as many checkpoints, each older than a change of
 /// the whole content, leave their chunks to later use. Those beyond are freed.
 pub const RETIRED_PER_BLOCK: usize = 32;
 /// Replaced chunks that a container may keep however small it is.
@@ -211,8 +211,12 @@ impl<T: Clone> Chunked<T> {
             let missing = len - tree.len;
             let tail = tree.tail_mut(retired);
             let before = tail.len();
-            tail.resize(Block::<T>::CHUNK_LEN.min(before + missing), value.clone());
-            tree.len += tail.len() - before;
+            let mut appended = Appended { tail, whole: before };
+            appended.tail.resize(Block::<T>::CHUNK_LEN.min(before + missing), value.clone());
+            appended.whole = appended.tail.len();
+            let more = appended.whole - before;
+            drop(appended);
+            tree.len += more;
         }
     }
 
@@ -221,6 +225,18 @@ impl<T: Clone> Chunked<T> {
         self.role = Role::Writer;
         self.retired.allow_for(self.tree.chunk_count());
         (&mut self.tree, &mut self.retired)
+    }
+}
+
+/// Elements that are being appended to a chunk: when a clone panics, what was appended goes again.
+struct Appended<'a, T> {
+    tail: &'a mut alloc::vec::Vec<T>,
+    whole: usize,
+}
+
+impl<T> Drop for Appended<'_, T> {
+    fn drop(&mut self) {
+        self.tail.truncate(self.whole);
     }
 }
 

@@ -158,21 +158,19 @@ impl<T: Clone> Tree<T> {
     /// Drops the elements from `len` on, which is less than there are.
     pub(super) fn truncate(&mut self, len: usize, retired: &mut Retired<T>) {
         let Some(last) = len.div_ceil(Block::<T>::CHUNK_LEN).checked_sub(1) else {
-            let root = self.root.take();
             self.len = 0;
+            let root = self.root.take();
             return retired.put(root, mem::take(&mut self.height));
         };
+        // Copying a chunk runs the elements' own `clone`, which may panic: it comes before anything is taken apart.
+        self.unshare(last, retired);
+        self.len = len;
         self.lower(last, retired);
         let mut link = self.root.as_mut().expect("a tree with a chunk has a root");
         let mut height = self.height;
         loop {
             match &mut unshared(link, height, retired).body {
-                Body::Chunk(items) => {
-                    items.truncate(len - last * Block::<T>::CHUNK_LEN);
-                    // Only now: a copy on the way here runs the game's own `clone`, which may panic.
-                    self.len = len;
-                    return;
-                }
+                Body::Chunk(items) => return items.truncate(len - last * Block::<T>::CHUNK_LEN),
                 Body::Node(children) => {
                     height -= 1;
                     let kept = slot(last, height);
@@ -180,6 +178,17 @@ impl<T: Clone> Tree<T> {
                     link = children[kept].as_mut().expect("every chunk below the length is there");
                 }
             }
+        }
+    }
+
+    /// Makes the way to a chunk, and the chunk, this tree's own.
+    fn unshare(&mut self, chunk: usize, retired: &mut Retired<T>) {
+        let mut height = self.height;
+        let Some(mut link) = self.root.as_mut() else { return };
+        while let Body::Node(children) = &mut unshared(link, height, retired).body {
+            height -= 1;
+            let Some(child) = children[slot(chunk, height)].as_mut() else { return };
+            link = child;
         }
     }
 

@@ -113,7 +113,8 @@ impl StepBatch {
             let kept = schema.holds_all() || !seat.flags.has(SeatFlags::SUBSTITUTED);
             kept && !seat.flags.has(SeatFlags::NULL) && schema.validate(seat.input(bytes)).is_ok()
         };
-        if seats.iter().all(as_is) {
+        let inputs_first = commands.first().map(|command| command.start) >= seats.last().map(|seat| seat.end);
+        if (commands.is_empty() || inputs_first) && seats.iter().all(as_is) {
             self.seats.extend_from_slice(seats);
             self.end_seats();
             self.commands.extend_from_slice(commands);
@@ -238,10 +239,14 @@ impl StepBatch {
         self.view(position, Tick::ZERO)
     }
 
-    /// Asks for less after each step in sight from `index` on.
-    pub(crate) fn keep_less(&mut self, index: usize, less: Keep) {
-        let steps = self.steps.iter_mut().skip(self.hidden.saturating_add(index));
-        steps.for_each(|step| step.keep = step.keep.without(less));
+    /// Asks for less after each step in sight from `index` on, and says whether any had asked for it.
+    pub(crate) fn keep_less(&mut self, index: usize, less: Keep) -> bool {
+        let mut asked = false;
+        for step in self.steps.iter_mut().skip(self.hidden.saturating_add(index)) {
+            asked |= step.keep.contains(less);
+            step.keep = step.keep.without(less);
+        }
+        asked
     }
 
     /// Appends the step at `position` of `other`.

@@ -7,7 +7,8 @@ use crate::codec::canonical::EncodeError;
 use crate::tick::Tick;
 
 /// An opaque handle of a state in memory, released when it can no longer be read (K4). Copying it costs nothing and owns
-/// nothing; a runtime never gives the same handle out twice.
+/// nothing; a runtime never gives the same handle out twice. It means something to the runtime that gave it, and to no other: one
+/// of another runtime's is a mistake that can't be told from a right one.
 #[doc(alias = "save state")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checkpoint {
@@ -25,7 +26,7 @@ impl Checkpoint {
 /// Why a checkpoint can't be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// The handle was released, by its owner, by the restore of an older one or by hydration, or another runtime gave it.
+    /// The handle was released, by its owner, by the restore of an older one or by hydration.
     #[error("the checkpoint of tick {tick} was released")]
     Stale {
         /// The tick of the state that it stood for.

@@ -507,7 +507,12 @@ where
         let bytes = exported.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
         out.extend_from_slice(&rest[..rest.len().min(max_bytes)]);
-        Ok(bytes.len() as u64)
+        let total = bytes.len() as u64;
+        if rest.len() <= max_bytes {
+            // Its last piece is out. Whoever wants it once more waits once more.
+            self.exported.retain(|(exported, _)| *exported != checkpoint);
+        }
+        Ok(total)
     }
 
     fn hydrate(&mut self, tick: Tick, canonical_state: &[u8]) -> Result<(), HydrateError> {

@@ -7,6 +7,7 @@ use super::prediction::Guess;
 use super::presentation::Turn;
 use super::retention::RetentionRule;
 use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
+use super::{EVENTS_OF_A_FRAME, MAX_QUEUED_FRAME_BYTES, MAX_WAITING_EVENTS};
 use crate::frame::Frame;
 use crate::runtime::{AdvanceError, Capabilities, CheckpointError, Keep, StepFault};
 use crate::seat::Seat;
@@ -40,16 +41,19 @@ impl Session {
             return Err(fault.clone());
         }
         let plan = self.plan(budget);
+        // What a panic of the game's leaves half done is never played on.
+        self.fault = Some(SessionFault::Unwound { tick: plan.start });
         let done = self.run(plan);
-        if let Err(fault) = &done {
-            self.fault = Some(fault.clone());
+        self.fault = done.as_ref().err().cloned();
+        if done.is_err() {
             self.presentation.stopped(self.timeline.confirmed());
         }
         done
     }
 
     fn plan(&mut self, budget: Budget) -> Plan {
-        let take = budget.confirmed_frames.min(self.queue.len());
+        let wanted = budget.confirmed_frames.min(self.queue.len());
+        let take = wanted.min(self.room_for_events());
         let matched = self.count_matching(take);
         let (frontier, head) = (self.confirmed(), self.head());
         let first_new = frontier.saturating_add(matched as u64);
@@ -58,7 +62,16 @@ impl Session {
         // After a rollback nobody knows yet whether the step still faults.
         let fault = self.held_fault.filter(|_| start == head);
         let (target, held) = self.reach(confirmed, head.max(confirmed), budget.target, fault);
+        let held = if take < wanted { Some(Held::EventsWaiting) } else { held };
         Plan { start, take, matched, confirmed, head: target, held }
+    }
+
+    /// How many frames may be applied before what they give out has no room.
+    fn room_for_events(&self) -> usize {
+        if self.waiting_bytes >= MAX_QUEUED_FRAME_BYTES {
+            return 0;
+        }
+        MAX_WAITING_EVENTS.saturating_sub(self.events.len()) / EVENTS_OF_A_FRAME
     }
 
     /// How many of the first `take` queued frames were played exactly as they came.
@@ -106,13 +119,16 @@ impl Session {
             self.roll_back(plan.start)?;
             self.held_fault = None;
         }
+        if !rolls_back && (plan.head > head_before || plan.confirmed == head_before) {
+            self.keep_head()?;
+        }
         self.apply_confirmed(plan.matched);
         self.fill_batch(&plan);
-        if !rolls_back && !self.timeline.steps().is_empty() {
-            self.keep_head(plan.confirmed)?;
-        }
         let stepped = self.step_batch(&plan);
         self.timeline.set_played(stepped.as_ref().copied().unwrap_or(0));
+        if stepped.is_err() && rolls_back {
+            self.show_present();
+        }
         let stepped = stepped?;
         let reached = plan.start.saturating_add(stepped as u64);
         let applied = plan.take.min(plan.matched.saturating_add(stepped));
@@ -121,7 +137,7 @@ impl Session {
         self.take_projections();
         self.apply_confirmed(applied - plan.matched.min(applied));
         if self.head() == self.confirmed() {
-            self.keep_head(self.confirmed())?;
+            self.keep_head()?;
         }
         let (confirmed, received) = (self.confirmed(), self.received());
         self.presentation.turn(Turn { start: plan.start, reached, confirmed, received }, &self.output.events);
@@ -133,7 +149,7 @@ impl Session {
             Some((tick, fault)) if tick == reached => Some(Held::PredictedFault { tick, fault }),
             _ => plan.held,
         };
-        let fault = self.fault.clone().or_else(|| self.confirmed_fault(&plan, reached));
+        let fault = self.report_fault.take().or_else(|| self.confirmed_fault(&plan, reached));
         fault.map_or(Ok(()), Err)?;
         Ok(Progress {
             confirmed_frames: applied,
@@ -159,10 +175,10 @@ impl Session {
     }
 
     /// Keeps the present, which the turn that led to it left out: most often it is rolled back before anyone could return to it.
-    /// It is needed when the next step leaves it, or when it is the last confirmed state.
-    fn keep_head(&mut self, confirmed: Tick) -> Result<(), SessionFault> {
+    /// It is needed when the next step leaves it, or when it becomes the last confirmed state.
+    fn keep_head(&mut self) -> Result<(), SessionFault> {
         let head = self.head();
-        if !self.retention_rule().keeps(head, confirmed) || self.timeline.checkpoint(head).is_some() {
+        if self.timeline.checkpoint(head).is_some() {
             return Ok(());
         }
         self.kept_late.clear();
@@ -170,6 +186,14 @@ impl Session {
         kept.map_err(|_| SessionFault::Contract { tick: head })?;
         self.timeline.record_kept(&self.kept_late.kept);
         Ok(())
+    }
+
+    /// Shows the present again, when what was shown has been rolled back and nothing followed.
+    fn show_present(&mut self) {
+        self.output.clear();
+        if self.runtime.capabilities().projection && self.runtime.keep(Keep::PROJECTION, &mut self.output).is_ok() {
+            self.take_projections();
+        }
     }
 
     fn fill_batch(&mut self, plan: &Plan) {
@@ -214,8 +238,8 @@ impl Session {
             Err(AdvanceError::Capture { tick, .. }) if tick > plan.confirmed => {
                 // Only a guess leads to a state without a form: nobody has asked for its checksum yet.
                 let predicted = usize::try_from(plan.confirmed.since(plan.start)).unwrap_or(usize::MAX);
-                self.timeline.steps_mut().keep_less(predicted, Keep::CHECKSUM);
-                return self.step_batch(plan);
+                let asked_for_less = self.timeline.steps_mut().keep_less(predicted, Keep::CHECKSUM);
+                return if asked_for_less { self.step_batch(plan) } else { Err(contract) };
             }
             Err(error @ AdvanceError::Capture { .. }) => return Err(SessionFault::Capture(error)),
             Err(_) => return Err(contract),
@@ -232,8 +256,13 @@ impl Session {
         // What was to be kept and shown lies beyond this state, which may be the last one that can be read.
         let kept = self.output.kept.last().is_some_and(|kept| kept.tick == tick && kept.checkpoint.is_some());
         let projection = if self.runtime.capabilities().projection { Keep::PROJECTION } else { Keep::NOTHING };
-        let checkpoint = if kept || good == 0 { Keep::NOTHING } else { Keep::CHECKPOINT | Keep::CHECKSUM };
-        self.runtime.keep(checkpoint | projection, &mut self.output).map_err(|_| contract)?;
+        let keep = if kept || good == 0 { Keep::NOTHING } else { Keep::CHECKPOINT | Keep::CHECKSUM };
+        let mut done = self.runtime.keep(keep | projection, &mut self.output);
+        if matches!(done, Err(AdvanceError::Capture { .. })) {
+            // A state without a form has no checksum, and can be gone back to all the same.
+            done = self.runtime.keep(keep.without(Keep::CHECKSUM) | projection, &mut self.output);
+        }
+        done.map_err(|_| contract)?;
         self.held_fault = Some((tick, fault));
         Ok(good)
     }
@@ -246,7 +275,10 @@ impl Session {
             self.input_log.push(&frame);
             self.timeline.confirm_one();
             match self.policy.recording {
-                Recording::Frames => self.events.push_back(SessionEvent::Confirmed(Box::new(frame))),
+                Recording::Frames => {
+                    self.waiting_bytes += frame.weight();
+                    self.events.push_back(SessionEvent::Confirmed(Box::new(frame)));
+                }
                 Recording::Off => self.spare_frames.push(frame),
             }
             let (state, rule) = (self.confirmed(), self.retention_rule());
@@ -271,9 +303,9 @@ impl Session {
                 self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
             }
             Err(StateReadError::Checkpoint(CheckpointError::Capture { tick, error })) => {
-                self.fault = Some(SessionFault::Capture(AdvanceError::Capture { tick, error }));
+                self.report_fault = Some(SessionFault::Capture(AdvanceError::Capture { tick, error }));
             }
-            Err(_) => self.fault = Some(SessionFault::Contract { tick: state }),
+            Err(_) => self.report_fault = Some(SessionFault::Contract { tick: state }),
         }
     }
 

@@ -92,6 +92,12 @@ pub const MAX_QUEUED_FRAME_BYTES: usize = 64 << 20;
 /// Most ticks ahead of the confirmed frontier for which a local input may be submitted.
 pub const MAX_LOCAL_INPUTS_AHEAD: u64 = 1024;
 
+/// Most events that may wait to be polled, and most bytes of recorded frames among them ([`MAX_QUEUED_FRAME_BYTES`]): a session
+/// that nobody polls applies no more frames.
+pub const MAX_WAITING_EVENTS: usize = 65_536;
+/// Most events of one applied frame: itself, its checksum, and the rollback that it caused.
+const EVENTS_OF_A_FRAME: usize = 3;
+
 const _: () = assert!(DEFAULT_CHECKPOINT_WINDOW_TICKS > DEFAULT_CHECKSUM_CADENCE_TICKS, "the window holds a cadence");
 
 /// What a session is to do (S1). The defaults are those of the spec.
@@ -198,6 +204,8 @@ pub struct Progress {
 pub enum Held {
     /// The prediction window is full (S3).
     WindowFull,
+    /// Frames wait, but so do [`MAX_WAITING_EVENTS`], which nobody has polled.
+    EventsWaiting,
     /// A local seat has submitted no input for this tick.
     InputMissing {
         /// The seat.
@@ -339,6 +347,12 @@ pub enum SessionFault {
     /// The state has no canonical form, so there is no checksum to report.
     #[error("{0}")]
     Capture(AdvanceError),
+    /// An earlier turn never returned: the game panicked in it, and whoever called went on. What it left half done is of no use.
+    #[error("a panic unwound through the turn that began at tick {tick}")]
+    Unwound {
+        /// The first tick that the turn was to step.
+        tick: Tick,
+    },
 }
 
 /// A player's machine for one match.
@@ -362,7 +376,10 @@ pub struct Session {
     spare_frames: Vec<Frame>,
     timeline: Timeline,
     events: VecDeque<SessionEvent>,
+    waiting_bytes: usize,
     fault: Option<SessionFault>,
+    /// What the report of a confirmed state came upon in this turn.
+    report_fault: Option<SessionFault>,
     held_fault: Option<(Tick, StepFault)>,
     projections: Projections,
     presentation: Presentation,
@@ -377,7 +394,7 @@ pub struct Session {
 struct Projections {
     current: Vec<u8>,
     previous: Vec<u8>,
-    tick: Tick,
+    tick: Option<Tick>,
 }
 
 impl Session {
@@ -415,7 +432,9 @@ impl Session {
             spare_frames: Vec::new(),
             timeline,
             events: VecDeque::new(),
+            waiting_bytes: 0,
             fault: None,
+            report_fault: None,
             held_fault: None,
             projections: Projections::default(),
             presentation: Presentation::new(policy.presentation),
@@ -538,7 +557,11 @@ impl Session {
 
     /// The next event, in the order in which they happened.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if let Some(SessionEvent::Confirmed(frame)) = &event {
+            self.waiting_bytes -= frame.weight();
+        }
+        event
     }
 
     /// The next presentation event (K10): each one that was predicted is told again as confirmed or canceled, and each one of the
@@ -603,13 +626,15 @@ impl Session {
     /// [`Retention`] keeps (S5, S8).
     ///
     /// # Errors
-    /// [`SnapshotError::Read`] when the state is not confirmed, was released or can't be read.
+    /// [`SnapshotError::Read`] when the state is not confirmed, was released or can't be read, and [`SnapshotError::TooLarge`] when
+    /// nobody could read the snapshot.
     pub fn export_snapshot(&mut self, tick: Tick) -> Result<Snapshot, SnapshotError> {
         let state = self.read_state(tick)?;
         let last_inputs = if tick == self.confirmed() { self.timeline.last_inputs() } else { None };
         let last_inputs = last_inputs.or_else(|| self.timeline.last_inputs_at(tick));
         let last_inputs = last_inputs.ok_or(StateReadError::Released { tick })?;
-        let mut snapshot = Snapshot::new(&self.descriptor, tick, last_inputs, &state).with_origin(self.origin);
+        let snapshot = Snapshot::new(&self.descriptor, tick, last_inputs, &state).check_size()?;
+        let mut snapshot = snapshot.with_origin(self.origin);
         self.add_frames(&mut snapshot);
         Ok(snapshot)
     }
@@ -667,6 +692,7 @@ impl Session {
         self.queued_bytes = frames.iter().map(Frame::weight).sum();
         self.queue.extend(frames);
         self.events.clear();
+        self.waiting_bytes = 0;
         self.fault = kept.err().map(SessionFault::Capture);
         self.held_fault = None;
         self.projections = Projections::default();
@@ -682,18 +708,17 @@ impl Session {
         let Projections { current, previous, tick } = &mut self.projections;
         for kept in &self.output.kept {
             let Some(bytes) = self.output.projection(kept) else { continue };
-            if tick.checked_add(1) == Some(kept.tick) {
+            let follows = tick.is_some_and(|shown| shown.checked_add(1) == Some(kept.tick));
+            if follows {
                 core::mem::swap(current, previous);
-            } else if kept.tick != *tick {
-                // What was shown last is not the tick before: it was rolled back, or passed over.
+            } else if *tick != Some(kept.tick) {
+                // What was shown last is not the tick before: there was none, it was rolled back, or passed over.
                 previous.clear();
+                previous.extend_from_slice(bytes);
             }
             current.clear();
             current.extend_from_slice(bytes);
-            if previous.is_empty() {
-                previous.extend_from_slice(bytes);
-            }
-            *tick = kept.tick;
+            *tick = Some(kept.tick);
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct DroppedEvents {
     pub predicted: u64,
     /// Confirmed, when the queue was full: nobody had polled.
     pub confirmed: u64,
+    /// Of ticks that were confirmed before an older state was hydrated: they had come out then.
+    pub repeated: u64,
 }
 
 /// What one turn of a session did, as far as events are concerned.
@@ -96,6 +98,8 @@ pub(super) struct Presentation {
     policy: PresentationPolicy,
     /// The present.
     head: Tick,
+    /// The greatest frontier so far: the events before it have come out confirmed, and don't again after an older hydration.
+    told: Tick,
     /// What the ticks beyond the frontier emitted when they were played last.
     log: Log,
     /// What the ticks of this turn emitted when they were played before.
@@ -109,6 +113,7 @@ impl Presentation {
         Presentation {
             policy,
             head: Tick::ZERO,
+            told: Tick::ZERO,
             log: Log::default(),
             undone: Log::default(),
             queue: Queue::default(),
@@ -123,6 +128,7 @@ impl Presentation {
         self.head = turn.reached;
         self.dropped.over_limit += emitted.dropped();
         if emitted.is_empty() && self.log.is_empty() {
+            self.told = self.told.max(turn.confirmed);
             return;
         }
         self.log.move_from(turn.start, &mut self.undone);
@@ -161,6 +167,10 @@ impl Presentation {
     /// Logs what was emitted; what the same tick emitted before goes on as if it had never been rolled back.
     fn take(&mut self, emitted: &EventBatch) {
         for event in emitted.iter() {
+            if event.key.tick < self.told {
+                self.dropped.repeated += 1;
+                continue;
+            }
             if !self.log.takes(event.payload.len()) {
                 self.dropped.over_limit += 1;
                 continue;
@@ -181,6 +191,7 @@ impl Presentation {
 
     /// Confirms the ticks before `frontier`; in a catch-up, those that were played before alone.
     fn confirm(&mut self, frontier: Tick, catches_up_from: Option<Tick>) {
+        self.told = self.told.max(frontier);
         let count = self.log.count_before(frontier);
         for Entry { key, payload, told } in self.log.iter().take(count) {
             let event = PresentationEvent { life: EventLife::Confirmed, key, payload };

@@ -88,6 +88,7 @@ impl Timeline {
     /// Begins a turn at the head: the steps pushed from now on are in sight.
     pub(super) fn begin_turn(&mut self) {
         let head = self.head();
+        self.steps.truncate_all(self.spent + self.played);
         self.steps.show_from(self.spent + self.played, head);
     }
 

@@ -17,6 +17,14 @@ pub enum SnapshotError {
     /// The bytes are malformed.
     #[error("the encoded snapshot: {0}")]
     Encoding(#[from] WireError),
+    /// The state is too large to travel, so none could read the snapshot.
+    #[error("a snapshot of {bytes} bytes, of which {limit} are allowed")]
+    TooLarge {
+        /// Bytes of the state, or of the encoded snapshot.
+        bytes: u64,
+        /// Most bytes of it.
+        limit: u64,
+    },
     /// Another version than 2.
     #[error("snapshot version {found}, where {SNAPSHOT_VERSION} is read")]
     Version {

@@ -181,3 +181,53 @@ fn k3_a_chunked_state_goes_on_from_its_bytes() {
     });
     assert_eq!(both[0], both[1]);
 }
+
+thread_local! {
+    /// How many clones are still allowed on this thread.
+    static CLONES_LEFT: std::cell::Cell<u32> = const { std::cell::Cell::new(u32::MAX) };
+}
+
+#[derive(PartialEq, Eq, Debug)]
+struct Fragile(u64);
+
+impl Clone for Fragile {
+    fn clone(&self) -> Fragile {
+        let left = CLONES_LEFT.with(|left| left.replace(left.get().saturating_sub(1)));
+        assert!(left > 0, "no more clones");
+        Fragile(self.0)
+    }
+}
+
+/// An element's `clone` that panics in the middle of a change leaves the container whole: as long as it says, with elements that
+/// were there, and the one that shares its chunks untouched.
+#[test]
+fn k3_a_clone_that_panics_leaves_a_chunked_state_whole() {
+    type Change = fn(&mut Chunked<Fragile>);
+    let changes: [(u64, Change); 6] = [
+        (10, |items| items.resize(100, Fragile(7))),
+        (600, |items| items.resize(3_000, Fragile(7))),
+        (10, |items| items.truncate(5)),
+        (9_000, |items| items.truncate(5)),
+        (10, |items| assert!(items.pop().is_some())),
+        (512, |items| items.push(Fragile(1))),
+    ];
+    let mut panicked = 0;
+    for (length, change) in changes {
+        for clones in [0, 1, 3, 700] {
+            let mut items: Chunked<Fragile> = (0..length).map(Fragile).collect();
+            let shared = items.clone();
+            CLONES_LEFT.set(clones);
+            let changed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| change(&mut items)));
+            CLONES_LEFT.set(u32::MAX);
+            panicked += u32::from(changed.is_err());
+            assert_eq!(items.iter().count(), items.len());
+            assert!(items.iter().zip(0..length).all(|(item, number)| item.0 == number));
+            assert_eq!(items.get(items.len()), None);
+            let place = items.len();
+            items.push(Fragile(12_345));
+            assert_eq!(items.get(place), Some(&Fragile(12_345)));
+            assert!(shared.iter().map(|item| item.0).eq(0..length));
+        }
+    }
+    assert!(panicked > 10, "guard: {panicked} changes panicked");
+}

@@ -48,6 +48,10 @@ impl Broken {
 }
 
 impl Runtime for Broken {
+    fn descriptor_digest(&self) -> retick_core::digest::Digest {
+        self.inner.descriptor_digest()
+    }
+
     fn manifest(&self) -> &IdentityManifest {
         self.inner.manifest()
     }

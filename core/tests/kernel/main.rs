@@ -10,6 +10,7 @@ mod contract;
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;
+mod edges;
 mod events;
 mod forged_replays;
 mod lenient;
