@@ -89,6 +89,7 @@ pub mod limits;
 mod memory;
 mod normalise;
 mod runtime;
+pub mod tree;
 
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
