@@ -88,6 +88,8 @@ mod host;
 pub mod limits;
 mod memory;
 mod normalise;
+#[cfg_attr(not(test), expect(dead_code, reason = "the runtime takes whole copies until it keeps its checkpoints here"))]
+mod pages;
 mod runtime;
 
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
