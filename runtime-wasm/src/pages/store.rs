@@ -175,6 +175,7 @@ impl PageStore {
         while let Some(version) = self.versions.pop(&mut list) {
             let page = self.versions[version].page;
             let newer = std::mem::replace(&mut self.newest[page as usize], version);
+            debug_assert_eq!(self.versions[newer].older, Some(version), "a list holds what one replacement made old");
             self.versions.discard(newer);
             self.touched.insert(page);
         }
@@ -230,6 +231,7 @@ impl PageStore {
         let mut version = *self.newest.get(page as usize).ok_or(none)?;
         while self.versions[version].born > slot.0 {
             version = self.versions[version].older.expect("a live slot's versions are discarded by its release alone");
+            debug_assert_eq!(self.versions[version].page, page, "a chain never leaves its page");
         }
         Ok(self.versions.page(version))
     }
