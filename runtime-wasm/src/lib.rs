@@ -88,6 +88,7 @@ mod host;
 pub mod limits;
 mod memory;
 mod normalise;
+pub mod pages;
 mod runtime;
 pub mod tree;
 

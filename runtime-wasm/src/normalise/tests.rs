@@ -159,7 +159,7 @@ fn unloosened(value: &Val) -> Val {
     match value {
         Val::F32(bits) if f32::from_bits(*bits).is_nan() => Val::F32(0x7FC0_0000),
         Val::F64(bits) if f64::from_bits(*bits).is_nan() => Val::F64(0x7FF8_0000_0000_0000),
-        other => other.clone(),
+        other => *other,
     }
 }
 

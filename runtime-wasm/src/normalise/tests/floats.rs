@@ -84,7 +84,7 @@ fn statement(function: &mut Function, dice: &mut Dice) {
     let [a64, b64, c64] = [0; 3].map(|_| dice.of(&F64));
     let [av, bv, cv] = [0; 3].map(|_| dice.of(&V128));
     let (place, width) = (place(dice), dice.below(3));
-    let lane = dice.below(2) as u8;
+    let lane = dice.of(&[0, 1]);
     let binary32 = dice.of(&[I::F32Add, I::F32Sub, I::F32Mul, I::F32Div, I::F32Min, I::F32Max]);
     let binary64 = dice.of(&[I::F64Add, I::F64Sub, I::F64Mul, I::F64Div, I::F64Min, I::F64Max]);
     let vector = dice.of(&[
