@@ -1,6 +1,7 @@
 //! Random modules under the rewrite: the same bits whatever the engine does with NaNs, and the same results as before.
 
 mod floats;
+mod v8;
 
 use wasm_smith::{Config as Shape, Module as Random};
 use wasmparser::{Operator, Parser, Payload};

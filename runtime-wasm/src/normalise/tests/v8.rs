@@ -1,0 +1,81 @@
+//! The same modules in another engine: V8, by node where there is one.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use wasmtime::{Instance, Module, OptLevel, Store};
+
+use super::{Nans, argument, engine_with, floats, known};
+use crate::limits::Limits;
+use crate::normalise::normalise;
+
+/// Bytes at the front of the memory in which the modules work.
+const WORKED_BYTES: usize = 1024;
+const MODULES: u64 = 40;
+
+/// Reads modules in hexadecimal, a line each; calls both functions with NaNs; writes the front of each memory likewise.
+const SCRIPT: &str = r#"
+const lines = require("fs").readFileSync(0, "utf8").trim().split("\n");
+for (const line of lines) {
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(line, "hex")));
+  const { f, g, memory } = instance.exports;
+  f(NaN, NaN);
+  g(NaN, NaN);
+  console.log(Buffer.from(memory.buffer, 0, 1024).toString("hex"));
+}
+"#;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
+}
+
+/// What V8 leaves in the memories, with its tiers as they are or one alone; nothing where there is no node.
+fn in_v8(tier: &[&str], modules: &[Vec<u8>]) -> Option<Vec<String>> {
+    let node =
+        Command::new("node").args(tier).args(["-e", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut node = node.ok()?;
+    let mut given = node.stdin.take().expect("it was asked for");
+    modules.iter().for_each(|module| writeln!(given, "{}", hex(module)).expect("node reads"));
+    drop(given);
+    let output = node.wait_with_output().expect("node ends");
+    assert!(output.status.success(), "node failed");
+    Some(String::from_utf8(output.stdout).expect("hexadecimal").lines().map(str::to_owned).collect())
+}
+
+fn in_wasmtime(modules: &[Vec<u8>]) -> Vec<String> {
+    let engine = engine_with(Nans::AsTheyCome, OptLevel::Speed);
+    let run = |module: &Vec<u8>| {
+        let module = Module::new(&engine, module).expect("a valid module");
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[]).expect("nothing to import");
+        for name in ["f", "g"] {
+            let function = instance.get_func(&mut store, name).expect("exported");
+            let ty = function.ty(&store);
+            let given: Vec<_> = ty.params().filter_map(|ty| argument(&ty)).collect();
+            let mut results: Vec<_> = ty.results().filter_map(|ty| argument(&ty)).collect();
+            function.call(&mut store, &given, &mut results).expect("no trap");
+        }
+        let memory = instance.get_memory(&mut store, "memory").expect("exported");
+        hex(&memory.data(&store)[..WORKED_BYTES])
+    };
+    modules.iter().map(run).collect()
+}
+
+/// W4: modules full of NaNs leave the same bytes in V8, whichever of its compilers runs them, as in the engine of this crate.
+/// Without node there is nothing to compare with.
+#[test]
+fn w4_v8_computes_the_same_bits() {
+    let originals: Vec<_> = (0..MODULES).map(floats::module).collect();
+    let rewritten = |module: &Vec<u8>| normalise(module, &known(module), &Limits::default()).expect("a valid module");
+    let normalised: Vec<_> = originals.iter().map(rewritten).collect();
+    let expected = in_wasmtime(&normalised);
+    for tier in [&[][..], &["--liftoff-only"], &["--no-liftoff"]] {
+        let Some(found) = in_v8(tier, &normalised) else { return };
+        assert_eq!(found, expected, "{tier:?}");
+    }
+    assert_ne!(in_v8(&[], &originals), Some(in_wasmtime(&originals)), "guard: without the rewrite they differ");
+}
