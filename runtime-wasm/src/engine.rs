@@ -3,8 +3,8 @@
 //! Features are an allow-list in both directions: all that the engine knows are switched off, then these are switched on, so
 //! that an upgrade of the engine brings nothing new in. The same set bounds validation in [`crate::admit`].
 //!
-//! NaN bits are not the engine's business: [`crate::normalise`] makes them canonical in the module itself, so that any engine
-//! computes the same.
+//! NaN bits and gas are not the engine's business: [`crate::normalise`] puts both into the module itself, so that any engine
+//! computes the same and ends at the same instruction.
 
 use wasmparser::WasmFeatures;
 use wasmtime::{Config, Engine};
@@ -27,7 +27,7 @@ pub(crate) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::SIMD);
 
 /// The engine's settings beside the limits, by name, for the identity.
-pub(crate) const SETTINGS: [(&str, u64); 2] = [("nan-canonicalization-by-module", 1), ("gas-by-engine", 1)];
+pub(crate) const SETTINGS: [(&str, u64); 2] = [("nan-canonicalization-by-module", 1), ("gas-by-module", 1)];
 
 /// The engine's configuration: the one function that knows it.
 pub(crate) fn config(limits: &Limits) -> Config {
@@ -36,7 +36,7 @@ pub(crate) fn config(limits: &Limits) -> Config {
     config.wasm_features(FEATURES, true);
     config.relaxed_simd_deterministic(true);
     config.cranelift_nan_canonicalization(false);
-    config.consume_fuel(true);
+    config.consume_fuel(false);
     config.max_wasm_stack(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX));
     // Memory grows inside its reservation, so growing never copies and only the operating system's limits can stop it.
     config.memory_may_move(false);

@@ -4,7 +4,8 @@ use retick_core::event::EventBatch;
 use retick_core::runtime::{StepFault, abi};
 use retick_core::tick::Tick;
 use wasmtime::{
-    Config, Engine, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, WasmParams, WasmResults,
+    Config, Engine, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, Val, WasmParams,
+    WasmResults,
 };
 
 use crate::admit::{self, Admitted};
@@ -13,7 +14,7 @@ use crate::fault::fault_of;
 use crate::hash::{self, GlobalKind, StateBytes};
 use crate::host::{self, Host};
 use crate::limits::{Limits, PAGE_BYTES};
-use crate::normalise::{global_name, normalise};
+use crate::normalise::{GAS_NAME, global_name, normalise};
 use crate::{engine, memory};
 
 /// A compiled game: what all of its instances share.
@@ -71,6 +72,7 @@ impl Program {
 pub(crate) struct Guest {
     store: Store<Host>,
     memory: Memory,
+    gas: Global,
     globals: Vec<Global>,
     initialize: Option<TypedFunc<(), ()>>,
     version: TypedFunc<(), u32>,
@@ -91,17 +93,19 @@ impl Guest {
         let mut store = Store::new(program.module.module().engine(), Host::new(program.limits));
         store.limiter(|host| host);
         // Active segments are all that runs here; they are bounded by the module's own bytes.
-        store.set_fuel(program.limits.init_gas)?;
         let instance = program.module.instantiate(&mut store)?;
         let missing = || wasmtime::Error::msg("an export that admission saw is missing");
         let memory = instance.get_memory(&mut store, abi::EXPORT_MEMORY).ok_or_else(missing)?;
         store.data_mut().memory = Some(memory);
+        let gas = instance.get_global(&mut store, GAS_NAME).ok_or_else(missing)?;
+        store.data_mut().gas = Some(gas);
         let indices = program.admitted.globals.iter();
         let export = |(index, _): &(u32, _)| instance.get_export(&mut store, &global_name(*index));
         let exports = indices.map(export).map(|export| export.and_then(Extern::into_global).ok_or_else(missing));
         let globals = exports.collect::<wasmtime::Result<_>>()?;
         Ok(Guest {
             memory,
+            gas,
             globals,
             initialize: optional(&instance, &mut store, abi::EXPORT_INITIALIZE, program.admitted.initializes)?,
             version: instance.get_typed_func(&mut store, abi::EXPORT_ABI)?,
@@ -116,35 +120,36 @@ impl Guest {
 
     /// Sets what the next calls may use together.
     fn fuel(&mut self, gas: u64) -> Result<(), StepFault> {
-        self.store.set_fuel(gas).map_err(|_| StepFault::Host)
+        let gas = i64::try_from(gas).unwrap_or(i64::MAX);
+        self.gas.set(&mut self.store, Val::I64(gas)).map_err(|_| StepFault::Host)
     }
 
     /// What the last calls left.
-    fn rest(&self) -> u64 {
-        self.store.get_fuel().unwrap_or(0)
+    fn rest(&mut self) -> u64 {
+        self.gas.get(&mut self.store).i64().and_then(|gas| u64::try_from(gas).ok()).unwrap_or(0)
     }
 
     /// Runs what a language's runtime needs before all else, under the gas of init.
     pub fn start(&mut self, gas: u64) -> Result<(), StepFault> {
         self.fuel(gas)?;
-        self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, initialize, ()))
+        self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, self.gas, initialize, ()))
     }
 
     /// The interface's version, as the module says.
     pub fn version(&mut self) -> Result<u32, StepFault> {
-        call(&mut self.store, &self.version, ())
+        call(&mut self.store, self.gas, &self.version, ())
     }
 
     /// The description block.
     pub fn describe(&mut self) -> Result<&[u8], StepFault> {
-        let span = call(&mut self.store, &self.describe, ())?;
+        let span = call(&mut self.store, self.gas, &self.describe, ())?;
         self.span(span)
     }
 
     /// Makes `S(0)`: 0, or the game's own code of refusal. Gas is what [`Guest::start`] left.
     pub fn init(&mut self, block: &[u8]) -> Result<u32, StepFault> {
         let span = self.pass(block)?;
-        call(&mut self.store, &self.init, span)
+        call(&mut self.store, self.gas, &self.init, span)
     }
 
     /// One step under a gas of its own: how many malformed commands it skipped, and the gas it took. What it emits is added to
@@ -159,22 +164,23 @@ impl Guest {
     fn step_emitting(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
         self.fuel(gas)?;
         let span = self.pass(block)?;
-        let skipped = call(&mut self.store, &self.step, span)?;
+        let skipped = call(&mut self.store, self.gas, &self.step, span)?;
         Ok((skipped, gas.saturating_sub(self.rest())))
     }
 
     /// The projection under a gas of its own; nothing for a game that has none. Leaves its writes: the caller undoes them.
     pub fn project(&mut self, gas: u64) -> Result<&[u8], StepFault> {
         let Some(project) = &self.project else { return Ok(&[]) };
-        self.store.set_fuel(gas).map_err(|_| StepFault::Host)?;
-        let span = call(&mut self.store, project, ())?;
+        let left = i64::try_from(gas).unwrap_or(i64::MAX);
+        self.gas.set(&mut self.store, Val::I64(left)).map_err(|_| StepFault::Host)?;
+        let span = call(&mut self.store, self.gas, project, ())?;
         self.span(span)
     }
 
     /// Puts a block where the guest wants it.
     fn pass(&mut self, block: &[u8]) -> Result<(u32, u32), StepFault> {
         let length = u32::try_from(block.len()).map_err(|_| StepFault::Interface)?;
-        let pointer = call(&mut self.store, &self.buffer, length)?;
+        let pointer = call(&mut self.store, self.gas, &self.buffer, length)?;
         memory::write(self.memory.data_mut(&mut self.store), pointer, block)?;
         Ok((pointer, length))
     }
@@ -230,12 +236,19 @@ impl Guest {
     }
 }
 
+/// Calls a function of the module's. Gas below zero afterwards means that it ran out, wherever the module noticed.
 fn call<P: WasmParams, R: WasmResults>(
     store: &mut Store<Host>,
+    gas: Global,
     function: &TypedFunc<P, R>,
     params: P,
 ) -> Result<R, StepFault> {
-    function.call(store, params).map_err(|error| fault_of(&error))
+    let called = function.call(&mut *store, params).map_err(|error| fault_of(&error));
+    let overdrawn = gas.get(&mut *store).i64().is_none_or(|left| left < 0);
+    match called {
+        Ok(_) | Err(StepFault::Aborted) if overdrawn => Err(StepFault::OutOfGas),
+        called => called,
+    }
 }
 
 fn optional<P: WasmParams, R: WasmResults>(

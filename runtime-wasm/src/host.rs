@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use retick_core::event::{EventBatch, EventId};
 use retick_core::runtime::{StepFault, abi};
-use wasmtime::{Caller, Engine, Linker, Memory, ResourceLimiter, Trap};
+use wasmtime::{Caller, Engine, Global, Linker, Memory, ResourceLimiter, Val};
 
 use crate::error::LoadError;
 use crate::fault::HostRaised;
@@ -16,6 +16,8 @@ use crate::memory;
 pub(crate) struct Host {
     /// Known once the instance exists.
     pub memory: Option<Memory>,
+    /// The gas that is left, likewise.
+    pub gas: Option<Global>,
     /// The last lines.
     pub log: VecDeque<String>,
     /// Where events go while a step runs; outside of steps there is nothing.
@@ -25,7 +27,7 @@ pub(crate) struct Host {
 
 impl Host {
     pub fn new(limits: Limits) -> Host {
-        Host { memory: None, log: VecDeque::new(), events: None, limits }
+        Host { memory: None, gas: None, log: VecDeque::new(), events: None, limits }
     }
 
     fn keep_line(&mut self, line: String) {
@@ -100,7 +102,9 @@ fn emit(
 
 /// Takes the gas that an import costs.
 fn pay(caller: &mut Caller<'_, Host>, cost: impl FnOnce(&Limits) -> u64) -> wasmtime::Result<()> {
-    let cost = cost(&caller.data().limits);
-    let gas = caller.get_fuel()?.checked_sub(cost).ok_or(Trap::OutOfFuel)?;
-    caller.set_fuel(gas)
+    let (cost, global) = (cost(&caller.data().limits), caller.data().gas.ok_or(HostRaised(StepFault::Host))?);
+    let cost = i64::try_from(cost).unwrap_or(i64::MAX);
+    let left = global.get(&mut *caller).i64().unwrap_or(0).saturating_sub(cost);
+    global.set(&mut *caller, Val::I64(left))?;
+    if left < 0 { Err(HostRaised(StepFault::OutOfGas).into()) } else { Ok(()) }
 }

@@ -46,7 +46,8 @@ pub struct Limits {
     pub tables: u64,
     /// Most entries of all tables together.
     pub table_entries: u64,
-    /// Gas of one step, and of one projection: about one unit an instruction.
+    /// Gas of one step, and of one projection: one unit an instruction, and one for sixteen bytes of a bulk operation. It is
+    /// counted in the module itself, so that it ends at the same instruction in any engine.
     pub gas_per_tick: u64,
     /// Gas of the description, and of everything up to `S(0)`.
     pub init_gas: u64,

@@ -2,14 +2,19 @@
 //! everywhere (W4).
 //!
 //! It exports every mutable global under a reserved name, so that a checkpoint is whole, makes NaN bits canonical where they
-//! become observable ([`nan`]), gives the memory its greatest size, so that growing beyond the limit fails in the module as the
+//! become observable ([`nan`]), counts gas in a global of its own ([`gas`]), gives the memory its greatest size, so that growing beyond the limit fails in the module as the
 //! specification says, and leaves custom sections out. A pass that changes a bit raises [`crate::engine::ENGINE_REVISION`].
 
+mod gas;
 mod nan;
 #[cfg(test)]
 mod tests;
 
-use wasm_encoder::{CodeSection, ExportKind, ExportSection, Function, MemorySection, MemoryType, Module, RawSection};
+use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
+use wasm_encoder::{
+    CodeSection, ConstExpr, ExportKind, ExportSection, Function, GlobalSection, GlobalType, MemorySection, MemoryType,
+    Module, RawSection, ValType,
+};
 use wasmparser::{
     ExternalKind, FuncToValidate, FuncValidatorAllocations, FunctionBody, Parser, Payload, SectionLimited,
     ValidPayload, Validator, ValidatorResources,
@@ -23,6 +28,9 @@ use crate::limits::Limits;
 /// Section id of custom sections.
 const CUSTOM: u8 = 0;
 
+/// The reserved export name of the global that holds the gas.
+pub(crate) const GAS_NAME: &str = "retick:gas";
+
 /// The reserved export name of the global with this index.
 pub(crate) fn global_name(index: u32) -> String {
     format!("{RESERVED_PREFIX}global:{index}")
@@ -31,6 +39,7 @@ pub(crate) fn global_name(index: u32) -> String {
 /// The module that is compiled. Its bytes depend on nothing but the admitted module's and the limits.
 pub(crate) fn normalise(module: &[u8], admitted: &Admitted, limits: &Limits) -> Result<Vec<u8>, LoadError> {
     let (mut out, mut code) = (Module::new(), Code::default());
+    let mut globals_are_out = false;
     let mut validator = Validator::new_with_features(FEATURES);
     for payload in Parser::new(0).parse_all(module) {
         let payload = payload?;
@@ -50,8 +59,16 @@ pub(crate) fn normalise(module: &[u8], admitted: &Admitted, limits: &Limits) -> 
             Payload::MemorySection(_) => {
                 out.section(&memory(admitted, limits));
             }
+            Payload::GlobalSection(globals) => {
+                code.gas = globals.count();
+                out.section(&all_globals(Some(globals.clone()))?);
+                globals_are_out = true;
+            }
             Payload::ExportSection(exports) => {
-                out.section(&all_exports(exports.clone(), admitted)?);
+                if !globals_are_out {
+                    out.section(&all_globals(None)?);
+                }
+                out.section(&all_exports(exports.clone(), admitted, code.gas)?);
             }
             _ => match payload.as_section() {
                 Some((id, range)) if id != CUSTOM => {
@@ -70,6 +87,8 @@ pub(crate) fn normalise(module: &[u8], admitted: &Admitted, limits: &Limits) -> 
 struct Code {
     section: CodeSection,
     left: u32,
+    /// Index of the global that holds the gas.
+    gas: u32,
 }
 
 impl Code {
@@ -80,17 +99,18 @@ impl Code {
         function: FuncToValidate<ValidatorResources>,
         body: &FunctionBody<'_>,
     ) -> Result<bool, LoadError> {
-        self.section.function(&rewritten(module, &function, body)?);
+        self.section.function(&rewritten(module, &function, body, self.gas)?);
         self.left = self.left.saturating_sub(1);
         Ok(self.left == 0)
     }
 }
 
-/// A function with its repairs. Everything else keeps its bytes.
+/// A function with its repairs and tolls. Everything else keeps its bytes.
 fn rewritten(
     module: &[u8],
     function: &FuncToValidate<ValidatorResources>,
     body: &FunctionBody<'_>,
+    gas: u32,
 ) -> Result<Function, LoadError> {
     let operators = body.get_operators_reader()?.into_iter_with_offsets().collect::<Result<Vec<_>, _>>()?;
     let validator = || {
@@ -102,7 +122,12 @@ fn rewritten(
         Ok(validator)
     };
     let repairs = nan::repairs(&operators, validator)?;
-    let (temporaries, types) = nan::Temporaries::of(&repairs, validator()?.len_locals());
+    let first = validator()?.len_locals();
+    let (temporaries, mut types) = nan::Temporaries::of(&repairs, first);
+    let next = first.saturating_add(u32::try_from(types.len()).unwrap_or(u32::MAX));
+    let purse = gas::Purse { global: gas, gas: next, length: next.saturating_add(1) };
+    types.extend([ValType::I64, ValType::I32]);
+    let tolls = gas::tolls(&operators);
     let mut locals = Vec::new();
     for local in body.get_locals_reader()? {
         let (count, ty) = local?;
@@ -111,11 +136,19 @@ fn rewritten(
     }
     locals.extend(types.into_iter().map(|ty| (1, ty)));
     let (mut out, mut from) = (Function::new(locals), operators.first().map_or(body.range().end, |first| first.1));
-    for repair in &repairs {
-        let mut bytes = module.get(from..repair.at).unwrap_or_default().to_vec();
-        repair.encode(&temporaries, &mut bytes);
+    let (mut repairs, mut tolls) = (repairs.iter().peekable(), tolls.iter().peekable());
+    while let Some(at) =
+        [repairs.peek().map(|next| next.at), tolls.peek().map(|next| next.at)].into_iter().flatten().min()
+    {
+        let mut bytes = module.get(from..at).unwrap_or_default().to_vec();
+        while let Some(toll) = tolls.next_if(|toll| toll.at == at) {
+            toll.encode(&purse, &mut bytes);
+        }
+        while let Some(repair) = repairs.next_if(|repair| repair.at == at) {
+            repair.encode(&temporaries, &mut bytes);
+        }
         out.raw(bytes);
-        from = repair.at;
+        from = at;
     }
     out.raw(module.get(from..body.range().end).unwrap_or_default().iter().copied());
     Ok(out)
@@ -129,9 +162,22 @@ fn memory(admitted: &Admitted, limits: &Limits) -> MemorySection {
     section
 }
 
+/// The module's globals, and the gas behind them.
+fn all_globals(globals: Option<SectionLimited<'_, wasmparser::Global<'_>>>) -> Result<GlobalSection, LoadError> {
+    let mut section = GlobalSection::new();
+    if let Some(globals) = globals {
+        let unencodable = |error: reencode::Error| LoadError::Engine { message: error.to_string() };
+        RoundtripReencoder.parse_global_section(&mut section, globals).map_err(unencodable)?;
+    }
+    let gas = GlobalType { val_type: ValType::I64, mutable: true, shared: false };
+    section.global(gas, &ConstExpr::i64_const(0));
+    Ok(section)
+}
+
 fn all_exports(
     exports: SectionLimited<'_, wasmparser::Export<'_>>,
     admitted: &Admitted,
+    gas: u32,
 ) -> Result<ExportSection, LoadError> {
     let mut section = ExportSection::new();
     for export in exports {
@@ -148,5 +194,6 @@ fn all_exports(
     for (index, _) in &admitted.globals {
         section.export(&global_name(*index), ExportKind::Global, *index);
     }
+    section.export(GAS_NAME, ExportKind::Global, gas);
     Ok(section)
 }

@@ -1,13 +1,14 @@
 //! Random modules under the rewrite: the same bits whatever the engine does with NaNs, and the same results as before.
 
 mod floats;
+mod gas;
 mod v8;
 
 use wasm_smith::{Config as Shape, Module as Random};
 use wasmparser::{Operator, Parser, Payload};
 use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, V128, Val, ValType};
 
-use super::normalise;
+use super::{GAS_NAME, normalise};
 use crate::admit::Admitted;
 use crate::engine;
 use crate::hash::{GlobalKind, append_global};
@@ -15,6 +16,8 @@ use crate::limits::Limits;
 
 /// Bytes from which a module is drawn.
 const ENTROPY_BYTES: usize = 3_000;
+/// More than any of these modules uses.
+const GAS: i64 = 1 << 40;
 /// Function calls and loop rounds after which a random module stops.
 const ROUNDS: u32 = 300;
 
@@ -99,7 +102,6 @@ enum Nans {
 
 fn engine_with(nans: Nans, level: OptLevel) -> Engine {
     let mut config: Config = engine::config(&Limits::default());
-    config.consume_fuel(false);
     config.cranelift_nan_canonicalization(nans == Nans::Canonical);
     config.cranelift_opt_level(level);
     Engine::new(&config).expect("a valid configuration")
@@ -118,6 +120,9 @@ fn run(engine: &Engine, module: &[u8]) -> Option<Left> {
     let module = Module::new(engine, module).expect("a valid module");
     let mut store = Store::new(engine, ());
     let instance = Instance::new(&mut store, &module, &[]).ok()?;
+    if let Some(gas) = instance.get_global(&mut store, GAS_NAME) {
+        gas.set(&mut store, Val::I64(GAS)).expect("mutable");
+    }
     let names: Vec<String> = module.exports().map(|export| export.name().to_owned()).collect();
     let mut left = Left { returned: Vec::new(), memory: [0; 32], globals: Vec::new() };
     for name in &names {

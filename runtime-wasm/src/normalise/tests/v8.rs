@@ -4,25 +4,28 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use wasmtime::{Instance, Module, OptLevel, Store};
+use wasmtime::{Instance, Module, OptLevel, Store, Val};
 
-use super::{Nans, argument, engine_with, floats, known};
+use super::{GAS, Nans, argument, engine_with, floats, known};
 use crate::limits::Limits;
-use crate::normalise::normalise;
+use crate::normalise::{GAS_NAME, normalise};
 
 /// Bytes at the front of the memory in which the modules work.
 const WORKED_BYTES: usize = 1024;
 const MODULES: u64 = 40;
 
-/// Reads modules in hexadecimal, a line each; calls both functions with NaNs; writes the front of each memory likewise.
+/// Reads modules in hexadecimal, a line each; calls both functions with NaNs; writes the front of each memory likewise, and the gas
+/// that is left.
 const SCRIPT: &str = r#"
 const lines = require("fs").readFileSync(0, "utf8").trim().split("\n");
 for (const line of lines) {
   const instance = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(line, "hex")));
   const { f, g, memory } = instance.exports;
+  const gas = instance.exports["retick:gas"];
+  if (gas) gas.value = 1n << 40n;
   f(NaN, NaN);
   g(NaN, NaN);
-  console.log(Buffer.from(memory.buffer, 0, 1024).toString("hex"));
+  console.log(Buffer.from(memory.buffer, 0, 1024).toString("hex") + (gas ? gas.value : ""));
 }
 "#;
 
@@ -52,6 +55,10 @@ fn in_wasmtime(modules: &[Vec<u8>]) -> Vec<String> {
         let module = Module::new(&engine, module).expect("a valid module");
         let mut store = Store::new(&engine, ());
         let instance = Instance::new(&mut store, &module, &[]).expect("nothing to import");
+        let gas = instance.get_global(&mut store, GAS_NAME);
+        if let Some(gas) = gas {
+            gas.set(&mut store, Val::I64(GAS)).expect("mutable");
+        }
         for name in ["f", "g"] {
             let function = instance.get_func(&mut store, name).expect("exported");
             let ty = function.ty(&store);
@@ -60,12 +67,14 @@ fn in_wasmtime(modules: &[Vec<u8>]) -> Vec<String> {
             function.call(&mut store, &given, &mut results).expect("no trap");
         }
         let memory = instance.get_memory(&mut store, "memory").expect("exported");
-        hex(&memory.data(&store)[..WORKED_BYTES])
+        let worked = hex(&memory.data(&store)[..WORKED_BYTES]);
+        let left = gas.and_then(|gas| gas.get(&mut store).i64());
+        worked + &left.map_or_else(String::new, |left| left.to_string())
     };
     modules.iter().map(run).collect()
 }
 
-/// W4: modules full of NaNs leave the same bytes in V8, whichever of its compilers runs them, as in the engine of this crate.
+/// W4: modules full of NaNs leave the same bytes and the same gas in V8, whichever of its compilers runs them, as in the engine of this crate.
 /// Without node there is nothing to compare with.
 #[test]
 fn w4_v8_computes_the_same_bits() {
