@@ -71,10 +71,11 @@
 //!
 //! # What is the same everywhere, and what is not yet
 //!
-//! NaN bits, integer results, memory growth, gas and every fault but [`StepFault::Host`](retick_core::runtime::StepFault::Host)
-//! are the same on every machine that runs this engine. The depth at which recursion exhausts the native stack still depends
-//! on the machine's code generator, so a game must not recurse without a bound of its own; a depth budget in the module is to
-//! replace it, and the engine's gas and NaN handling likewise by passes over the module, so that other engines agree (W4).
+//! NaN bits and gas are in the module itself, by a rewrite before it is compiled, so that any engine computes the same bits and
+//! ends at the same instruction (W4, W5); V8 is held against it. Integer results, memory growth and every fault but
+//! [`StepFault::Host`](retick_core::runtime::StepFault::Host) are the same on every machine that runs this engine. The depth at
+//! which recursion exhausts the native stack still depends on the machine's code generator, so a game must not recurse without
+//! a bound of its own.
 
 mod admit;
 mod checkpoint;
