@@ -119,19 +119,19 @@ impl Guest {
     }
 
     /// Sets what the next calls may use together.
-    fn fuel(&mut self, gas: u64) -> Result<(), StepFault> {
+    fn set_gas(&mut self, gas: u64) -> Result<(), StepFault> {
         let gas = i64::try_from(gas).unwrap_or(i64::MAX);
         self.gas.set(&mut self.store, Val::I64(gas)).map_err(|_| StepFault::Host)
     }
 
     /// What the last calls left.
-    fn rest(&mut self) -> u64 {
+    fn gas_left(&mut self) -> u64 {
         self.gas.get(&mut self.store).i64().and_then(|gas| u64::try_from(gas).ok()).unwrap_or(0)
     }
 
     /// Runs what a language's runtime needs before all else, under the gas of init.
     pub fn start(&mut self, gas: u64) -> Result<(), StepFault> {
-        self.fuel(gas)?;
+        self.set_gas(gas)?;
         self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, self.gas, initialize, ()))
     }
 
@@ -162,17 +162,16 @@ impl Guest {
     }
 
     fn step_emitting(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
-        self.fuel(gas)?;
+        self.set_gas(gas)?;
         let span = self.pass(block)?;
         let skipped = call(&mut self.store, self.gas, &self.step, span)?;
-        Ok((skipped, gas.saturating_sub(self.rest())))
+        Ok((skipped, gas.saturating_sub(self.gas_left())))
     }
 
     /// The projection under a gas of its own; nothing for a game that has none. Leaves its writes: the caller undoes them.
     pub fn project(&mut self, gas: u64) -> Result<&[u8], StepFault> {
+        self.set_gas(gas)?;
         let Some(project) = &self.project else { return Ok(&[]) };
-        let left = i64::try_from(gas).unwrap_or(i64::MAX);
-        self.gas.set(&mut self.store, Val::I64(left)).map_err(|_| StepFault::Host)?;
         let span = call(&mut self.store, self.gas, project, ())?;
         self.span(span)
     }

@@ -213,8 +213,8 @@ impl WasmRuntime {
             return Err(AdvanceError::NotCurrent { first: batch.first(), current: self.tick });
         }
         let expected = self.seats.count();
-        if let Some(view) = batch.steps().find(|view| view.seat_count() != expected) {
-            return Err(AdvanceError::Seats { found: view.seat_count(), expected });
+        if let Some(found) = batch.other_seat_count(expected) {
+            return Err(AdvanceError::Seats { found, expected });
         }
         self.tick.checked_add(batch.len() as u64).map(drop).ok_or(AdvanceError::TickRange)
     }

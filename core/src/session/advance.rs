@@ -2,12 +2,13 @@
 
 use alloc::boxed::Box;
 
-use super::StateReadError;
 use super::prediction::Guess;
 use super::presentation::Turn;
 use super::retention::RetentionRule;
-use super::{Budget, Held, Progress, Recording, Session, SessionEvent, SessionFault};
-use super::{EVENTS_OF_A_FRAME, MAX_QUEUED_FRAME_BYTES, MAX_WAITING_EVENTS};
+use super::{
+    Budget, EVENTS_OF_A_FRAME, Held, MAX_QUEUED_FRAME_BYTES, MAX_WAITING_EVENTS, Progress, Recording, Session,
+    SessionEvent, SessionFault, StateReadError,
+};
 use crate::frame::Frame;
 use crate::runtime::{AdvanceError, Capabilities, CheckpointError, Keep, StepFault};
 use crate::seat::Seat;
@@ -123,6 +124,12 @@ impl Session {
             self.keep_head()?;
         }
         self.apply_confirmed(plan.matched);
+        if let Some(fault) = self.report_fault.take() {
+            if rolls_back {
+                self.show_present();
+            }
+            return Err(fault);
+        }
         self.fill_batch(&plan);
         let stepped = self.step_batch(&plan);
         self.timeline.set_played(stepped.as_ref().copied().unwrap_or(0));

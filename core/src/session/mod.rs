@@ -39,8 +39,10 @@
 //! ```
 
 mod advance;
+mod error;
 mod input_log;
 mod local;
+mod policy;
 mod prediction;
 mod presentation;
 mod promotion;
@@ -52,11 +54,16 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+pub use self::error::{ConfirmError, SessionError, SessionFault, SubmitError};
 use self::input_log::InputLog;
 pub use self::input_log::{FrameReadError, InputRetention, MAX_RETAINED_INPUT_BYTES};
 pub use self::local::{
     CommandError, DEFAULT_MAX_STEPS_PER_UPDATE, HeldInputs, LocalConfig, LocalError, LocalProgress, LocalSession,
     LocalSetupError, LocalStats, MAX_PENDING_COMMANDS, MAX_STEPS_PER_UPDATE, TickInputs,
+};
+pub use self::policy::{
+    Budget, DEFAULT_CHECKPOINT_WINDOW_TICKS, DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_PREDICTION_WINDOW_TICKS, Held,
+    Progress, Recording, SessionEvent, SessionPolicy,
 };
 use self::prediction::LocalInputs;
 pub use self::prediction::RemotePrediction;
@@ -69,22 +76,16 @@ pub use self::replay_export::ReplayExportError;
 use self::retention::Readers;
 pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
-use crate::digest::{Checksum, Digest};
+use crate::digest::Checksum;
 use crate::event::PresentationEvent;
 use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
-use crate::input::{InputError, InputSchema};
+use crate::input::InputSchema;
 use crate::runtime::{AdvanceError, Capabilities, HydrateError, Keep, Output, Runtime, StepBatch, StepFault};
-use crate::seat::{Seat, SeatCount, SeatSet};
+use crate::seat::{Seat, SeatSet};
 use crate::snapshot::{Origin, Snapshot, SnapshotError};
 use crate::tick::Tick;
 
-/// Default of [`SessionPolicy::prediction_window_ticks`] (S3).
-pub const DEFAULT_PREDICTION_WINDOW_TICKS: u16 = 8;
-/// Default of [`SessionPolicy::checkpoint_window_ticks`] (S1).
-pub const DEFAULT_CHECKPOINT_WINDOW_TICKS: u32 = 256;
-/// Default of [`SessionPolicy::checksum_cadence_ticks`] (A8).
-pub const DEFAULT_CHECKSUM_CADENCE_TICKS: u32 = 120;
 /// Most frames that may wait to be applied: ten minutes at 120 Hz. More is a fault of whoever feeds the session.
 pub const MAX_QUEUED_FRAMES: usize = 72_000;
 /// Most bytes of memory that those frames may take.
@@ -98,267 +99,11 @@ pub const MAX_WAITING_EVENTS: usize = 65_536;
 /// Most events of one applied frame: itself, its checksum, and the rollback that it caused.
 const EVENTS_OF_A_FRAME: usize = 3;
 
-const _: () = assert!(DEFAULT_CHECKPOINT_WINDOW_TICKS > DEFAULT_CHECKSUM_CADENCE_TICKS, "the window holds a cadence");
-
-/// What a session is to do (S1). The defaults are those of the spec.
-///
-/// The most that a session catches up in one call is no part of it: it may change from call to call, and stands in the
-/// [`Budget`] of each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SessionPolicy {
-    /// Most ticks ahead of the confirmed frontier that are predicted; 0 is lockstep (S3).
-    pub prediction_window_ticks: u16,
-    /// Most ticks behind the frontier for which a checkpoint is kept (S5).
-    pub checkpoint_window_ticks: u32,
-    /// Which of those are kept (S5).
-    pub retention: Retention,
-    /// Every how many confirmed ticks a checksum comes out; the room's when networked (A8).
-    pub checksum_cadence_ticks: u32,
-    /// How the inputs of other seats are guessed (S4).
-    pub remote_prediction: RemotePrediction,
-    /// What the game needs of its runtime, checked at construction.
-    pub requires: Capabilities,
-    /// Whether confirmed frames come out as events, for a recorder (R4).
-    pub recording: Recording,
-    /// Which confirmed frames the session keeps itself (S5).
-    pub input_retention: InputRetention,
-    /// What becomes of the game's presentation events (K10).
-    pub presentation: PresentationPolicy,
-}
-
-impl Default for SessionPolicy {
-    fn default() -> Self {
-        SessionPolicy {
-            prediction_window_ticks: DEFAULT_PREDICTION_WINDOW_TICKS,
-            checkpoint_window_ticks: DEFAULT_CHECKPOINT_WINDOW_TICKS,
-            retention: Retention::default(),
-            checksum_cadence_ticks: DEFAULT_CHECKSUM_CADENCE_TICKS,
-            remote_prediction: RemotePrediction::default(),
-            requires: Capabilities::default(),
-            recording: Recording::default(),
-            input_retention: InputRetention::default(),
-            presentation: PresentationPolicy::default(),
-        }
-    }
-}
-
-/// Whether a session hands out the frames that it applied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Recording {
-    /// It keeps their buffers for the next ones.
-    #[default]
-    Off,
-    /// Each comes out once as [`SessionEvent::Confirmed`].
-    Frames,
-}
-
-/// What happened on the confirmed timeline, and what it cost, in order.
-#[must_use]
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SessionEvent {
-    /// A frame was applied as confirmed; only with [`Recording::Frames`].
-    Confirmed(Box<Frame>),
-    /// The checksum of the confirmed `S(tick)`, once for each report tick (A8).
-    Checksum {
-        /// The state: `n` for `S(n)`.
-        tick: Tick,
-        /// Its checksum.
-        checksum: Checksum,
-    },
-    /// A misprediction was corrected.
-    RolledBack {
-        /// The first wrong tick: `S(from)` was restored.
-        from: Tick,
-        /// The present that was resimulated to.
-        to: Tick,
-    },
-}
-
-/// What one [`Session::advance`] may do: the maximum catch-up per call (S1, N6). A call applies at most
-/// [`Budget::confirmed_frames`] frames, and steps no further than a prediction window beyond them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget {
-    /// Most queued frames to apply; the others stay queued.
-    pub confirmed_frames: usize,
-    /// Where the caller wants the present: steps are predicted until `S(target)`, as far as the window reaches.
-    pub target: Tick,
-}
-
-/// What one [`Session::advance`] did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
-    /// Frames applied as confirmed.
-    pub confirmed_frames: usize,
-    /// Steps run in all: confirmed, resimulated and newly predicted.
-    pub steps: usize,
-    /// Ticks resimulated because of a misprediction; 0 without a rollback.
-    pub resimulated: u64,
-    /// Newly predicted ticks.
-    pub predicted: u64,
-    /// What keeps the present short of the target.
-    pub held: Option<Held>,
-}
-
-/// What keeps a session from predicting further. No input is lost by it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Held {
-    /// The prediction window is full (S3).
-    WindowFull,
-    /// Frames wait, but so do [`MAX_WAITING_EVENTS`], which nobody has polled.
-    EventsWaiting,
-    /// A local seat has submitted no input for this tick.
-    InputMissing {
-        /// The seat.
-        seat: Seat,
-        /// The tick.
-        tick: Tick,
-    },
-    /// The game faults in this tick as predicted; a confirmed frame may still avert it (W5).
-    PredictedFault {
-        /// The tick.
-        tick: Tick,
-        /// What happened.
-        fault: StepFault,
-    },
-}
-
-/// Why there is no session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The runtime lacks what the policy requires.
-    #[error("the game requires {required:?}, the runtime has {available:?}")]
-    Capabilities {
-        /// What the policy requires.
-        required: Capabilities,
-        /// What the runtime has.
-        available: Capabilities,
-    },
-    /// The cadence is zero, or the checkpoint window does not hold one cadence.
-    #[error("a window of {window} ticks does not hold a checksum cadence of {cadence}")]
-    Cadence {
-        /// The checkpoint window, in ticks.
-        window: u32,
-        /// The cadence, in ticks.
-        cadence: u32,
-    },
-    /// The runtime was made for another match: another seed, config or number of seats, or another game.
-    #[error("the runtime is of match {found}, not {expected}")]
-    OtherMatch {
-        /// Digest of the descriptor that was given.
-        expected: Digest,
-        /// Digest of the descriptor that the runtime was made for.
-        found: Digest,
-    },
-    /// A local seat is not one of the match's.
-    #[error("local seat {seat} is not one of the match's {seats}")]
-    LocalSeat {
-        /// The seat.
-        seat: Seat,
-        /// How many seats the match has.
-        seats: SeatCount,
-    },
-    /// The runtime is not at `S(0)`.
-    #[error("the runtime is at tick {tick}, not 0")]
-    NotAtStart {
-        /// The runtime's tick.
-        tick: Tick,
-    },
-    /// The runtime could not keep `S(0)`.
-    #[error("the runtime could not keep S(0)")]
-    Runtime,
-}
-
-/// Why a local input was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SubmitError {
-    /// The seat is not a local one.
-    #[error("seat {seat} is not local")]
-    SeatNotLocal {
-        /// The seat.
-        seat: Seat,
-    },
-    /// The seat is a bot's, whose inputs come from [`TickInputs::bot`]. Only a [`LocalSession`] has such seats.
-    #[error("seat {seat} is a bot's: its inputs come from the provider")]
-    BotSeat {
-        /// The seat.
-        seat: Seat,
-    },
-    /// The seat's inputs are submitted tick by tick, and this is not the next one.
-    #[error("the next tick to submit is {expected}, not {found}")]
-    NotNext {
-        /// The tick that is next.
-        expected: Tick,
-        /// The tick that was given.
-        found: Tick,
-    },
-    /// Too far ahead of the confirmed frontier.
-    #[error("tick {tick} is more than {MAX_LOCAL_INPUTS_AHEAD} ahead of the confirmed frontier")]
-    TooFarAhead {
-        /// The tick that was given.
-        tick: Tick,
-    },
-    /// [`Tick::MAX`] has no state after it, so it has no step and no input.
-    #[error("the tick range ends here")]
-    TickRange,
-    /// The bytes are not an input of the game's schema.
-    #[error("{0}")]
-    Input(#[from] InputError),
-}
-
-/// Why a frame was not taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ConfirmError {
-    /// Frames come in order, without gap or repeat (I1).
-    #[error("the next frame is of tick {expected}, not {found}")]
-    NotNext {
-        /// The tick that is next.
-        expected: Tick,
-        /// The frame's tick.
-        found: Tick,
-    },
-    /// [`Tick::MAX`] has no state after it, so nothing can confirm it.
-    #[error("the tick range ends here")]
-    TickRange,
-    /// The frame is of another generation or seat count.
-    #[error("the frame is of another generation or number of seats")]
-    OtherMatch,
-    /// More than [`MAX_QUEUED_FRAMES`], or more than [`MAX_QUEUED_FRAME_BYTES`] of them, wait.
-    #[error("too many frames wait to be applied")]
-    QueueFull,
-}
-
-/// What ended a session for good. The state stays readable at its tick.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SessionFault {
-    /// The game faulted in a confirmed tick, as it does on every machine (W5).
-    #[error("runtime fault at tick {tick}: {fault}")]
-    Runtime {
-        /// The tick; `S(tick)` is readable.
-        tick: Tick,
-        /// What happened.
-        fault: StepFault,
-    },
-    /// The runtime refused what its contract allows; a fault of its implementation or of this machine.
-    #[error("the runtime broke its contract at tick {tick}")]
-    Contract {
-        /// The present at that moment.
-        tick: Tick,
-    },
-    /// The state has no canonical form, so there is no checksum to report.
-    #[error("{0}")]
-    Capture(AdvanceError),
-    /// An earlier turn never returned: the game panicked in it, and whoever called went on. What it left half done is of no use.
-    #[error("a panic unwound through the turn that began at tick {tick}")]
-    Unwound {
-        /// The first tick that the turn was to step.
-        tick: Tick,
-    },
-}
-
 /// A player's machine for one match.
 ///
 /// Call [`Session::submit`] for each tick of each local seat, [`Session::confirm`] for each frame of the authority's, and
-/// [`Session::advance`] once a turn; then drain [`Session::poll_event`] and [`Session::poll_presentation_event`]. One `advance` runs at most one rollback, in one batch.
+/// [`Session::advance`] once a turn; then drain [`Session::poll_event`] and [`Session::poll_presentation_event`]. One `advance`
+/// runs at most one rollback, in one batch.
 pub struct Session {
     runtime: Box<dyn Runtime>,
     descriptor: MatchDescriptor,
@@ -694,6 +439,7 @@ impl Session {
         self.events.clear();
         self.waiting_bytes = 0;
         self.fault = kept.err().map(SessionFault::Capture);
+        self.report_fault = None;
         self.held_fault = None;
         self.projections = Projections::default();
         self.presentation.hydrated(tick);

@@ -11,7 +11,8 @@ use retick_core::identity::MatchDescriptor;
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::{
-    Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation, StepContext,
+    AdvanceError, Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation,
+    StepContext,
 };
 use retick_core::seat::{Generation, Presence, Seat, SeatCount};
 use retick_core::session::{
@@ -139,6 +140,23 @@ fn k13_a_formless_head_is_named_once_it_is_confirmed() {
     confirm(&mut session, &[1, 2, FORMLESS]);
     let ended = session.advance(to(3));
     assert!(matches!(ended, Err(SessionFault::Capture(_))), "{ended:?}");
+}
+
+/// K13: the first confirmed state without a form is the one that is named, and a hydration forgets it.
+#[test]
+fn k13_the_first_formless_state_is_named_and_forgotten_by_a_hydration() {
+    let mut session = session(with_cadence(1));
+    let start = session.export_snapshot(Tick::ZERO).unwrap();
+    submit(&mut session, &[1, FORMLESS]);
+    session.advance(to(2)).unwrap();
+    confirm(&mut session, &[1, FORMLESS, FORMLESS]);
+    let ended = session.advance(to(2));
+    let of_two = |error: &AdvanceError| matches!(error, AdvanceError::Capture { tick, .. } if tick.index() == 2);
+    assert!(matches!(&ended, Err(SessionFault::Capture(error)) if of_two(error)), "{ended:?}");
+    assert_eq!(session.confirmed(), Tick::new(2));
+    session.hydrate(&start).unwrap();
+    confirm(&mut session, &[1, 2]);
+    assert_eq!(session.advance(to(0)).map(|progress| progress.confirmed_frames), Ok(2));
 }
 
 /// S5: whatever ends a session, its last confirmed state can be read.

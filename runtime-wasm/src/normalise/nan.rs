@@ -88,7 +88,7 @@ impl Repair {
 
 /// Finds a function's repairs, in the order of their offsets.
 ///
-/// `body` gives its instructions with their offsets, and a validator that stands at its start, as often as asked.
+/// `operators` are its instructions with their offsets, `validator` gives one that stands at its start, as often as asked.
 pub(super) fn repairs<'a>(
     operators: &[(Operator<'a>, usize)],
     validator: impl Fn() -> Result<FuncValidator<ValidatorResources>, LoadError>,
