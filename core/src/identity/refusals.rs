@@ -3,8 +3,12 @@
 use alloc::format;
 use alloc::vec;
 
+use super::descriptor::DescriptorParts;
 use super::*;
+use crate::config::{MAX_CONFIG_BYTES, SessionConfig};
 use crate::input::InputSchemaError;
+use crate::rng::SessionSeed;
+use crate::seat::SeatCount;
 
 fn schema() -> InputSchema {
     InputSchema::builder("input").boolean("a").build().expect("valid")
