@@ -27,12 +27,15 @@ sources=(
   core/Cargo.toml
   core/src/codec
   core/src/config.rs
+  core/src/config
   core/src/digest.rs
   core/src/event.rs
   core/src/event
   core/src/frame.rs
   core/src/identity.rs
+  core/src/identity
   core/src/input
+  core/src/record.rs
   core/src/rng.rs
   core/src/runtime
   core/src/seat.rs
