@@ -17,3 +17,4 @@ mod lenient;
 mod native;
 mod replay;
 mod snapshot;
+mod witness;
