@@ -3,8 +3,8 @@
 //! Features are an allow-list in both directions: all that the engine knows are switched off, then these are switched on, so
 //! that an upgrade of the engine brings nothing new in. The same set bounds validation in [`crate::admit`].
 //!
-//! NaN bits and gas are not the engine's business: [`crate::normalise`] puts both into the module itself, so that any engine
-//! computes the same and ends at the same instruction.
+//! NaN bits, gas, depth and the memory's size are not the engine's business: [`crate::normalise`] puts them into the module
+//! itself, so that any engine computes the same and ends at the same instruction.
 
 use wasmparser::WasmFeatures;
 use wasmtime::{Config, Engine};
@@ -14,6 +14,9 @@ use crate::limits::Limits;
 
 /// Raised only when bits, gas or faults of the same module under the same settings change.
 pub(crate) const ENGINE_REVISION: u32 = 1;
+
+/// Raised when the rewrite of a module changes anything that a game or its host can see (W2).
+pub(crate) const NORMALISER_VERSION: u64 = 1;
 
 /// Everything that a module may use. Of the reference types and the bulk memory operations some instructions are refused
 /// nonetheless, by [`crate::admit`].
@@ -26,8 +29,11 @@ pub(crate) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
     .union(WasmFeatures::REFERENCE_TYPES)
     .union(WasmFeatures::SIMD);
 
+/// Native stack beside what the budget counts: the engine's own entry frames.
+const NATIVE_MARGIN_BYTES: u64 = 16 << 10;
+
 /// The engine's settings beside the limits, by name, for the identity.
-pub(crate) const SETTINGS: [(&str, u64); 2] = [("nan-canonicalization-by-module", 1), ("gas-by-module", 1)];
+pub(crate) const SETTINGS: [(&str, u64); 1] = [("normaliser", NORMALISER_VERSION)];
 
 /// The engine's configuration: the one function that knows it.
 pub(crate) fn config(limits: &Limits) -> Config {
@@ -37,8 +43,9 @@ pub(crate) fn config(limits: &Limits) -> Config {
     config.relaxed_simd_deterministic(true);
     config.cranelift_nan_canonicalization(false);
     config.consume_fuel(false);
-    config.max_wasm_stack(usize::try_from(limits.stack_bytes).unwrap_or(usize::MAX));
-    // Memory grows inside its reservation, so growing never copies and only the operating system's limits can stop it.
+    // What a call counts by the module's own budget is at least half of what it takes natively, in every engine setting.
+    config.max_wasm_stack(usize::try_from(limits.stack_bytes * 2 + NATIVE_MARGIN_BYTES).unwrap_or(usize::MAX));
+    // A memory has its whole size from the start, and stays where it is.
     config.memory_may_move(false);
     config.wasm_backtrace_max_frames(None);
     config.concurrency_support(false);

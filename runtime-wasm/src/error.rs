@@ -100,6 +100,13 @@ pub enum LoadError {
     Manifest(#[from] ManifestError),
 }
 
+impl LoadError {
+    /// What the rewrite read can't be written again. Admission lets nothing of that kind in.
+    pub(crate) fn unencodable(what: &impl fmt::Display) -> LoadError {
+        LoadError::Engine { message: format!("{what} can't be encoded") }
+    }
+}
+
 impl From<wasmparser::BinaryReaderError> for LoadError {
     fn from(error: wasmparser::BinaryReaderError) -> Self {
         LoadError::Invalid { offset: error.offset() as u64, message: error.message().to_owned() }
@@ -127,6 +134,10 @@ pub enum Quantity {
     Tables,
     /// Entries of all tables.
     TableEntries,
+    /// Bytes of memory that a data segment needs, of those that the module starts with.
+    DataEnd,
+    /// Bytes of stack that the heaviest chain of calls counts, recursion left out.
+    StackBytes,
 }
 
 impl fmt::Display for Quantity {
@@ -141,6 +152,8 @@ impl fmt::Display for Quantity {
             Quantity::MemoryPages => "memory pages",
             Quantity::Tables => "tables",
             Quantity::TableEntries => "table entries",
+            Quantity::DataEnd => "bytes of memory up to a data segment's end",
+            Quantity::StackBytes => "bytes of stack without recursion",
         })
     }
 }

@@ -11,7 +11,9 @@ use crate::engine;
 use crate::error::{ExportRefusal, LoadError};
 use crate::guest::{Guest, Program};
 use crate::limits::Limits;
+use crate::normalise::Report;
 use crate::runtime::WasmRuntime;
+use crate::tracking::Tracking;
 
 /// Path of the module in its identity manifest.
 const MODULE_PATH: &str = "module.wasm";
@@ -30,11 +32,24 @@ impl WasmFactory {
     /// # Errors
     /// [`LoadError`], which names what was refused.
     pub fn load(module: &[u8], limits: Limits) -> Result<WasmFactory, LoadError> {
-        WasmFactory::load_with(module, limits, &engine::config(&limits))
+        WasmFactory::load_tracking(module, limits, Tracking::Automatic)
     }
 
-    pub(crate) fn load_with(module: &[u8], limits: Limits, config: &Config) -> Result<WasmFactory, LoadError> {
-        let program = Program::compile(module, limits, config)?;
+    /// The same with a way of tracking written pages that is not this machine's own choice. Nothing that it gives differs.
+    ///
+    /// # Errors
+    /// [`LoadError`], which names what was refused.
+    pub fn load_tracking(module: &[u8], limits: Limits, tracking: Tracking) -> Result<WasmFactory, LoadError> {
+        WasmFactory::load_with(module, limits, tracking, &engine::config(&limits))
+    }
+
+    pub(crate) fn load_with(
+        module: &[u8],
+        limits: Limits,
+        tracking: Tracking,
+        config: &Config,
+    ) -> Result<WasmFactory, LoadError> {
+        let program = Program::compile(module, limits, tracking, config)?;
         let description = describe(&program)?;
         let engine = IdentityManifest::builder("wasm", engine::ENGINE_REVISION, description.tick_rate);
         let settings = engine::SETTINGS.into_iter().chain(limits.settings());
@@ -60,6 +75,16 @@ impl WasmFactory {
         self.program.limits()
     }
 
+    /// What the rewrite before compilation did to the module.
+    pub fn report(&self) -> &Report {
+        self.program.report()
+    }
+
+    /// How checkpoints learn what was written: never [`Tracking::Automatic`].
+    pub fn tracking(&self) -> Tracking {
+        self.program.tracking()
+    }
+
     /// A runtime at `S(0)`, as its own type; [`RuntimeFactory::create`] gives it as a [`Runtime`].
     ///
     /// # Errors
@@ -73,7 +98,8 @@ impl WasmFactory {
         }
         let guest = self.initial(descriptor)?;
         let (program, capabilities) = (Arc::clone(&self.program), self.description.capabilities);
-        Ok(WasmRuntime::new(program, self.manifest.clone(), descriptor, capabilities, guest))
+        let runtime = WasmRuntime::new(program, self.manifest.clone(), descriptor, capabilities, guest);
+        runtime.map_err(CreateError::Fault)
     }
 
     /// An instance at `S(0)`.

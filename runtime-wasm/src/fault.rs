@@ -8,15 +8,14 @@ use wasmtime::{Error, Trap};
 #[error("{0}")]
 pub(crate) struct HostRaised(pub StepFault);
 
-/// The fault that an error of a call stands for. Only what the module itself did has a name; all else is this machine's.
+/// The fault that an error of a call stands for. Only what the module itself did has a name; all else is this machine's, a native
+/// stack that is smaller than the module's depth budget needs among it.
 pub(crate) fn fault_of(error: &Error) -> StepFault {
     if let Some(HostRaised(fault)) = error.downcast_ref() {
         return *fault;
     }
     match error.downcast_ref::<Trap>() {
-        Some(Trap::OutOfFuel) => StepFault::OutOfGas,
         Some(Trap::MemoryOutOfBounds | Trap::TableOutOfBounds) => StepFault::OutOfBounds,
-        Some(Trap::StackOverflow) => StepFault::StackExhausted,
         Some(Trap::IntegerOverflow | Trap::IntegerDivisionByZero | Trap::BadConversionToInteger) => {
             StepFault::Arithmetic
         }

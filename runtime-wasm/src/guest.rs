@@ -11,10 +11,12 @@ use wasmtime::{
 use crate::admit::{self, Admitted};
 use crate::error::LoadError;
 use crate::fault::fault_of;
-use crate::hash::{self, GlobalKind, StateBytes};
+use crate::hash::{self, GlobalKind, Trailer};
 use crate::host::{self, Host};
-use crate::limits::{Limits, PAGE_BYTES};
-use crate::normalise::{GAS_NAME, global_name, normalise};
+use crate::limits::Limits;
+use crate::normalise::{DEPTH_NAME, GAS_NAME, Layout, PAGES_NAME, Report, global_name, rewrite};
+use crate::pages::mark;
+use crate::tracking::Tracking;
 use crate::{engine, memory};
 
 /// A compiled game: what all of its instances share.
@@ -22,19 +24,38 @@ pub(crate) struct Program {
     module: InstancePre<Host>,
     admitted: Admitted,
     limits: Limits,
+    layout: Layout,
+    tracking: Tracking,
+    report: Report,
 }
 
 impl Program {
     /// Admits, normalises and compiles a module.
-    pub fn compile(bytes: &[u8], limits: Limits, config: &Config) -> Result<Program, LoadError> {
+    pub fn compile(bytes: &[u8], limits: Limits, tracking: Tracking, config: &Config) -> Result<Program, LoadError> {
         limits.check()?;
         let admitted = admit::admit(bytes, &limits)?;
-        let normalised = normalise(bytes, &admitted, &limits)?;
+        let layout = Layout::of(&admitted, &limits);
+        let tracking = tracking.resolve(&layout);
+        let normalised = rewrite(bytes, &admitted, &limits, tracking.marks())?;
         let refused = |error: wasmtime::Error| LoadError::Engine { message: error.to_string() };
         let engine: Engine = engine::engine(config)?;
-        let module = Module::new(&engine, normalised).map_err(refused)?;
+        let module = Module::new(&engine, normalised.bytes()).map_err(refused)?;
         let module = host::linker(&engine)?.instantiate_pre(&module).map_err(refused)?;
-        Ok(Program { module, admitted, limits })
+        Ok(Program { module, admitted, limits, layout, tracking, report: *normalised.report() })
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// How checkpoints of this game learn what was written.
+    pub fn tracking(&self) -> Tracking {
+        self.tracking
+    }
+
+    /// What the rewrite did.
+    pub fn report(&self) -> &Report {
+        &self.report
     }
 
     pub fn limits(&self) -> &Limits {
@@ -51,28 +72,36 @@ impl Program {
         hash::trailer_bytes(self.kinds())
     }
 
-    /// Bytes of the largest state.
-    pub fn max_state_bytes(&self) -> u64 {
-        self.limits.memory_pages * PAGE_BYTES + self.trailer_bytes() as u64
+    /// Bytes of every state.
+    pub fn state_bytes(&self) -> u64 {
+        u64::from(self.layout.game_bytes()) + self.trailer_bytes() as u64
     }
 
-    /// Whether a memory of the game can have this many pages.
-    pub fn can_have_pages(&self, pages: u64) -> bool {
-        let most =
-            self.admitted.maximum_pages.map_or(self.limits.memory_pages, |most| most.min(self.limits.memory_pages));
-        (self.admitted.initial_pages..=most).contains(&pages)
+    /// Whether the game can know its memory to have this many pages.
+    pub fn can_have_pages(&self, pages: u32) -> bool {
+        (self.layout.initial_pages..=self.layout.game_pages).contains(&pages)
     }
 
-    fn kinds(&self) -> impl Iterator<Item = GlobalKind> {
+    pub fn kinds(&self) -> impl Iterator<Item = GlobalKind> {
         self.admitted.globals.iter().map(|(_, kind)| *kind)
     }
+}
+
+/// What bounds a call.
+#[derive(Clone, Copy)]
+struct Meters {
+    gas: Global,
+    depth: Global,
+    depth_budget: i32,
 }
 
 /// One instance of a game.
 pub(crate) struct Guest {
     store: Store<Host>,
     memory: Memory,
-    gas: Global,
+    base: usize,
+    meters: Meters,
+    pages: Global,
     globals: Vec<Global>,
     initialize: Option<TypedFunc<(), ()>>,
     version: TypedFunc<(), u32>,
@@ -90,22 +119,26 @@ impl Guest {
     }
 
     fn instantiate(program: &Program) -> wasmtime::Result<Guest> {
-        let mut store = Store::new(program.module.module().engine(), Host::new(program.limits));
-        store.limiter(|host| host);
+        let mut store = Store::new(program.module.module().engine(), Host::new(program.limits, program.layout.base()));
         // Active segments are all that runs here; they are bounded by the module's own bytes.
         let instance = program.module.instantiate(&mut store)?;
         let missing = || wasmtime::Error::msg("an export that admission saw is missing");
         let memory = instance.get_memory(&mut store, abi::EXPORT_MEMORY).ok_or_else(missing)?;
         store.data_mut().memory = Some(memory);
-        let gas = instance.get_global(&mut store, GAS_NAME).ok_or_else(missing)?;
+        let [gas, depth, pages] =
+            [GAS_NAME, DEPTH_NAME, PAGES_NAME].map(|name| instance.get_global(&mut store, name).ok_or_else(missing));
+        let (gas, depth, pages) = (gas?, depth?, pages?);
         store.data_mut().gas = Some(gas);
+        let depth_budget = i32::try_from(program.report.depth_budget).unwrap_or(i32::MAX);
         let indices = program.admitted.globals.iter();
         let export = |(index, _): &(u32, _)| instance.get_export(&mut store, &global_name(*index));
         let exports = indices.map(export).map(|export| export.and_then(Extern::into_global).ok_or_else(missing));
         let globals = exports.collect::<wasmtime::Result<_>>()?;
         Ok(Guest {
             memory,
-            gas,
+            base: program.layout.base() as usize,
+            meters: Meters { gas, depth, depth_budget },
+            pages,
             globals,
             initialize: optional(&instance, &mut store, abi::EXPORT_INITIALIZE, program.admitted.initializes)?,
             version: instance.get_typed_func(&mut store, abi::EXPORT_ABI)?,
@@ -121,35 +154,35 @@ impl Guest {
     /// Sets what the next calls may use together.
     fn set_gas(&mut self, gas: u64) -> Result<(), StepFault> {
         let gas = i64::try_from(gas).unwrap_or(i64::MAX);
-        self.gas.set(&mut self.store, Val::I64(gas)).map_err(|_| StepFault::Host)
+        self.meters.gas.set(&mut self.store, Val::I64(gas)).map_err(|_| StepFault::Host)
     }
 
     /// What the last calls left.
     fn gas_left(&mut self) -> u64 {
-        self.gas.get(&mut self.store).i64().and_then(|gas| u64::try_from(gas).ok()).unwrap_or(0)
+        self.meters.gas.get(&mut self.store).i64().and_then(|gas| u64::try_from(gas).ok()).unwrap_or(0)
     }
 
     /// Runs what a language's runtime needs before all else, under the gas of init.
     pub fn start(&mut self, gas: u64) -> Result<(), StepFault> {
         self.set_gas(gas)?;
-        self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, self.gas, initialize, ()))
+        self.initialize.as_ref().map_or(Ok(()), |initialize| call(&mut self.store, self.meters, initialize, ()))
     }
 
     /// The interface's version, as the module says.
     pub fn version(&mut self) -> Result<u32, StepFault> {
-        call(&mut self.store, self.gas, &self.version, ())
+        call(&mut self.store, self.meters, &self.version, ())
     }
 
     /// The description block.
     pub fn describe(&mut self) -> Result<&[u8], StepFault> {
-        let span = call(&mut self.store, self.gas, &self.describe, ())?;
+        let span = call(&mut self.store, self.meters, &self.describe, ())?;
         self.span(span)
     }
 
     /// Makes `S(0)`: 0, or the game's own code of refusal. Gas is what [`Guest::start`] left.
     pub fn init(&mut self, block: &[u8]) -> Result<u32, StepFault> {
         let span = self.pass(block)?;
-        call(&mut self.store, self.gas, &self.init, span)
+        call(&mut self.store, self.meters, &self.init, span)
     }
 
     /// One step under a gas of its own: how many malformed commands it skipped, and the gas it took. What it emits is added to
@@ -164,7 +197,7 @@ impl Guest {
     fn step_emitting(&mut self, block: &[u8], gas: u64) -> Result<(u32, u64), StepFault> {
         self.set_gas(gas)?;
         let span = self.pass(block)?;
-        let skipped = call(&mut self.store, self.gas, &self.step, span)?;
+        let skipped = call(&mut self.store, self.meters, &self.step, span)?;
         Ok((skipped, gas.saturating_sub(self.gas_left())))
     }
 
@@ -172,61 +205,60 @@ impl Guest {
     pub fn project(&mut self, gas: u64) -> Result<&[u8], StepFault> {
         self.set_gas(gas)?;
         let Some(project) = &self.project else { return Ok(&[]) };
-        let span = call(&mut self.store, self.gas, project, ())?;
+        let span = call(&mut self.store, self.meters, project, ())?;
         self.span(span)
     }
 
     /// Puts a block where the guest wants it.
     fn pass(&mut self, block: &[u8]) -> Result<(u32, u32), StepFault> {
         let length = u32::try_from(block.len()).map_err(|_| StepFault::Interface)?;
-        let pointer = call(&mut self.store, self.gas, &self.buffer, length)?;
-        memory::write(self.memory.data_mut(&mut self.store), pointer, block)?;
+        let pointer = call(&mut self.store, self.meters, &self.buffer, length)?;
+        let memory = self.memory.data_mut(&mut self.store);
+        memory::write(memory.get_mut(self.base..).unwrap_or_default(), pointer, block)?;
+        mark(memory, pointer, length);
         Ok((pointer, length))
     }
 
     fn span(&self, span: i64) -> Result<&[u8], StepFault> {
         let (pointer, length) = abi::unpack_span(span);
-        memory::read(self.memory.data(&self.store), pointer, length)
+        memory::read(self.memory(), pointer, length)
     }
 
-    /// The memory as it is.
+    /// The game's memory.
     pub fn memory(&self) -> &[u8] {
-        self.memory.data(&self.store)
+        self.memory.data(&self.store).get(self.base..).unwrap_or_default()
+    }
+
+    /// The whole memory that the module runs on, and where the game's begins.
+    pub fn whole_memory(&mut self) -> (&mut [u8], usize) {
+        (self.memory.data_mut(&mut self.store), self.base)
     }
 
     /// Appends the trailer of the state as it is.
     pub fn append_trailer(&mut self, tick: Tick, out: &mut Vec<u8>) {
-        hash::begin_trailer(tick, self.memory.size(&self.store), out);
+        let pages = self.pages.get(&mut self.store).i32().unwrap_or_default().cast_unsigned();
+        hash::begin_trailer(tick, pages, out);
         for global in &self.globals {
             hash::append_global(&global.get(&mut self.store), out);
         }
     }
 
-    /// Replaces the state by one that came apart well. A memory can't shrink, so a smaller one takes a fresh instance. When
-    /// this machine fails, the state is the one from before.
-    pub fn load(&mut self, program: &Program, state: &StateBytes<'_>) -> Result<(), StepFault> {
-        if self.memory.size(&self.store) > state.pages {
-            let mut fresh = Guest::new(program)?;
-            fresh.fill(program, state)?;
-            fresh.store.data_mut().log = std::mem::take(&mut self.store.data_mut().log);
-            *self = fresh;
-            return Ok(());
-        }
-        self.fill(program, state)
-    }
-
-    /// Writes a state over this one, whose memory is not larger.
-    fn fill(&mut self, program: &Program, state: &StateBytes<'_>) -> Result<(), StepFault> {
-        memory::grow_to(self.memory, &mut self.store, state.pages)?;
-        let memory = self.memory.data_mut(&mut self.store);
-        if memory.len() != state.memory.len() {
-            return Err(StepFault::Host);
-        }
-        memory.copy_from_slice(state.memory);
-        for (global, value) in self.globals.iter().zip(state.values(program.kinds())) {
+    /// Sets everything that a trailer of this game says but for the tick.
+    pub fn set_trailer(&mut self, program: &Program, trailer: &Trailer<'_>) -> Result<(), StepFault> {
+        let pages = Val::I32(trailer.pages.cast_signed());
+        let globals = self.globals.iter().zip(trailer.values(program.kinds()));
+        for (global, value) in [(&self.pages, pages)].into_iter().chain(globals) {
             global.set(&mut self.store, value).map_err(|_| StepFault::Host)?;
         }
         Ok(())
+    }
+
+    /// Replaces the state by one of this game.
+    pub fn overwrite(&mut self, program: &Program, memory: &[u8], trailer: &Trailer<'_>) -> Result<(), StepFault> {
+        let (whole, base) = self.whole_memory();
+        let game = whole.get_mut(base..).filter(|game| game.len() == memory.len()).ok_or(StepFault::Host)?;
+        game.copy_from_slice(memory);
+        self.set_trailer(program, trailer)
     }
 
     /// The last lines that the game logged.
@@ -235,17 +267,22 @@ impl Guest {
     }
 }
 
-/// Calls a function of the module's. Gas below zero afterwards means that it ran out, wherever the module noticed.
+/// Calls a function of the module's. A meter below zero afterwards means that it ran out, wherever the module noticed.
 fn call<P: WasmParams, R: WasmResults>(
     store: &mut Store<Host>,
-    gas: Global,
+    meters: Meters,
     function: &TypedFunc<P, R>,
     params: P,
 ) -> Result<R, StepFault> {
+    let Meters { gas, depth, depth_budget } = meters;
+    depth.set(&mut *store, Val::I32(depth_budget)).map_err(|_| StepFault::Host)?;
     let called = function.call(&mut *store, params).map_err(|error| fault_of(&error));
     let overdrawn = gas.get(&mut *store).i64().is_none_or(|left| left < 0);
     match called {
         Ok(_) | Err(StepFault::Aborted) if overdrawn => Err(StepFault::OutOfGas),
+        Err(StepFault::Aborted) if depth.get(&mut *store).i32().is_some_and(|left| left < 0) => {
+            Err(StepFault::StackExhausted)
+        }
         called => called,
     }
 }

@@ -8,18 +8,14 @@
 //! ```
 //!
 //! All little-endian; globals in the order of their indices, 4, 8 or 16 bytes each. Memory comes first, so that every page
-//! stands aligned. Any bytes of this shape are the one form of one state, and a checkpoint is these bytes, so that an export
-//! is a copy of a part of it. The gas, the log and the engine's own data are not part of it.
+//! stands aligned. Any bytes of this shape are the one form of one state. Gas, depth, the log and the engine's own data are not
+//! part of it.
 //!
-//! The memory counts with its current size, which the trailer says; it is to become the whole limit, zero-extended (W7), once
-//! a checksum costs what changed since the last one.
+//! The memory counts with its whole limit, and the trailer says how much of it the game knows (W7).
 
-use retick_core::digest::Checksum;
 use retick_core::tick::Tick;
 use wasmparser::ValType;
 use wasmtime::{V128, Val};
-
-use crate::limits::PAGE_BYTES;
 
 /// What a mutable global holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,10 +71,9 @@ pub(crate) fn trailer_bytes(globals: impl Iterator<Item = GlobalKind>) -> usize 
 }
 
 /// Appends the fixed part of the trailer; the globals come next.
-pub(crate) fn begin_trailer(tick: Tick, pages: u64, out: &mut Vec<u8>) {
+pub(crate) fn begin_trailer(tick: Tick, pages: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&tick.index().to_le_bytes());
-    // A 32-bit memory has at most 65,536 pages.
-    out.extend_from_slice(&u32::try_from(pages).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(&pages.to_le_bytes());
 }
 
 /// Appends one global. References never get here: admission refuses them.
@@ -93,30 +88,21 @@ pub(crate) fn append_global(value: &Val, out: &mut Vec<u8>) {
     }
 }
 
-/// The checksum of a state that is not in one piece.
-pub(crate) fn checksum(memory: &[u8], trailer: &[u8]) -> Checksum {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(memory).update(trailer);
-    Checksum::from_bytes(*hasher.finalize().as_bytes())
-}
-
-/// The parts of canonical bytes.
+/// A trailer, taken apart.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StateBytes<'a> {
-    pub memory: &'a [u8],
+pub(crate) struct Trailer<'a> {
     pub tick: Tick,
-    pub pages: u64,
+    pub pages: u32,
     globals: &'a [u8],
 }
 
-impl<'a> StateBytes<'a> {
-    /// Takes canonical bytes apart; `None` when they have another shape.
-    pub fn split(bytes: &'a [u8], trailer_bytes: usize) -> Option<StateBytes<'a>> {
-        let (memory, trailer) = bytes.split_at_checked(bytes.len().checked_sub(trailer_bytes)?)?;
+impl<'a> Trailer<'a> {
+    /// Takes a trailer apart; `None` if these are not the bytes of one with so many.
+    pub fn split(trailer: &'a [u8], trailer_bytes: usize) -> Option<Trailer<'a>> {
         let (tick, rest) = trailer.split_first_chunk()?;
         let (pages, globals) = rest.split_first_chunk()?;
-        let (tick, pages) = (Tick::new(u64::from_le_bytes(*tick)), u64::from(u32::from_le_bytes(*pages)));
-        (pages * PAGE_BYTES == memory.len() as u64).then_some(StateBytes { memory, tick, pages, globals })
+        let (tick, pages) = (Tick::new(u64::from_le_bytes(*tick)), u32::from_le_bytes(*pages));
+        (trailer.len() == trailer_bytes).then_some(Trailer { tick, pages, globals })
     }
 
     /// The globals' values.
@@ -139,20 +125,19 @@ mod tests {
 
     /// K5: raw bits, a NaN's payload included, come back; bytes of another shape do not.
     #[test]
-    fn k5_a_state_comes_apart_as_it_was_put_together() {
+    fn k5_a_trailer_comes_apart_as_it_was_put_together() {
         let bits = (0x0123_4567_89AB_CDEF_u128 << 64) | 0xFFF8_0000_0000_1234;
-        let mut bytes = vec![7; 65_536];
-        begin_trailer(Tick::new(1 << 33), 1, &mut bytes);
+        let mut bytes = vec![];
+        begin_trailer(Tick::new(1 << 33), 3, &mut bytes);
         KINDS.into_iter().for_each(|kind| append_global(&kind.value(bits), &mut bytes));
-        let trailer = trailer_bytes(KINDS.into_iter());
-        assert_eq!(bytes.len(), 65_536 + trailer);
-        let state = StateBytes::split(&bytes, trailer).expect("the shape");
-        assert_eq!((state.tick, state.pages, state.memory.len()), (Tick::new(1 << 33), 1, 65_536));
-        let mut again = bytes[..65_536 + TRAILER_HEADER_BYTES].to_vec();
-        state.values(KINDS.into_iter()).for_each(|value| append_global(&value, &mut again));
+        let length = trailer_bytes(KINDS.into_iter());
+        assert_eq!(bytes.len(), length);
+        let trailer = Trailer::split(&bytes, length).expect("the shape");
+        assert_eq!((trailer.tick, trailer.pages), (Tick::new(1 << 33), 3));
+        let mut again = bytes[..TRAILER_HEADER_BYTES].to_vec();
+        trailer.values(KINDS.into_iter()).for_each(|value| append_global(&value, &mut again));
         assert_eq!(again, bytes);
-        assert_eq!(checksum(state.memory, &bytes[65_536..]), Checksum::of(&bytes));
-        assert!(StateBytes::split(&bytes[1..], trailer).is_none());
-        assert!(StateBytes::split(&bytes[..trailer - 1], trailer).is_none());
+        assert!(Trailer::split(&bytes[1..], length).is_none());
+        assert!(Trailer::split(&[], length).is_none());
     }
 }

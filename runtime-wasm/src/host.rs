@@ -1,14 +1,14 @@
-//! What the host gives a guest: a log, a way out for events, and memory up to the limit.
+//! What the host gives a guest: a log, and a way out for events.
 
 use std::collections::VecDeque;
 
 use retick_core::event::{EventBatch, EventId};
 use retick_core::runtime::{StepFault, abi};
-use wasmtime::{Caller, Engine, Global, Linker, Memory, ResourceLimiter, Val};
+use wasmtime::{Caller, Engine, Global, Linker, Memory, Val};
 
 use crate::error::LoadError;
 use crate::fault::HostRaised;
-use crate::limits::{Limits, PAGE_BYTES};
+use crate::limits::Limits;
 use crate::memory;
 
 /// The host's side of one instance. Nothing in here is part of the state.
@@ -23,11 +23,18 @@ pub(crate) struct Host {
     /// Where events go while a step runs; outside of steps there is nothing.
     pub events: Option<EventBatch>,
     limits: Limits,
+    /// Where the game's memory begins.
+    base: usize,
 }
 
 impl Host {
-    pub fn new(limits: Limits) -> Host {
-        Host { memory: None, gas: None, log: VecDeque::new(), events: None, limits }
+    pub fn new(limits: Limits, base: u32) -> Host {
+        Host { memory: None, gas: None, log: VecDeque::new(), events: None, limits, base: base as usize }
+    }
+
+    /// The game's part of the memory.
+    fn game<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+        memory.get(self.base..).unwrap_or_default()
     }
 
     fn keep_line(&mut self, line: String) {
@@ -36,24 +43,6 @@ impl Host {
         while self.log.len() > most {
             self.log.pop_front();
         }
-    }
-}
-
-/// Growing within the limit succeeds, and beyond it gives the guest its −1. When this machine has no memory left, the guest
-/// never learns of it: that is a fault of this machine alone.
-impl ResourceLimiter for Host {
-    fn memory_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let limit = u128::from(self.limits.memory_pages) * u128::from(PAGE_BYTES);
-        Ok(desired as u128 <= limit && maximum.is_none_or(|maximum| desired <= maximum))
-    }
-
-    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
-        Err(HostRaised(StepFault::Host).into())
-    }
-
-    fn table_growing(&mut self, _current: usize, _desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        // Admission counted the entries, and refuses every instruction that could add one.
-        Ok(true)
     }
 }
 
@@ -72,7 +61,7 @@ fn log(mut caller: Caller<'_, Host>, pointer: u32, length: u32) -> wasmtime::Res
     pay(&mut caller, |limits| limits.log_gas)?;
     let granted = caller.data().memory.ok_or(HostRaised(StepFault::Host))?;
     let (bytes, host) = granted.data_and_store_mut(&mut caller);
-    let bytes = memory::read(bytes, pointer, length).map_err(HostRaised)?;
+    let bytes = memory::read(host.game(bytes), pointer, length).map_err(HostRaised)?;
     let most = usize::try_from(host.limits.log_line_bytes).unwrap_or(usize::MAX);
     let line = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned();
     host.keep_line(line);
@@ -92,7 +81,7 @@ fn emit(
     pay(&mut caller, |limits| limits.event_gas)?;
     let granted = caller.data().memory.ok_or(HostRaised(StepFault::Host))?;
     let (bytes, host) = granted.data_and_store_mut(&mut caller);
-    let payload = memory::read(bytes, pointer, length).map_err(HostRaised)?;
+    let payload = memory::read(host.game(bytes), pointer, length).map_err(HostRaised)?;
     let broken = HostRaised(StepFault::Interface);
     let number = |value: u32| u16::try_from(value).map_err(|_| broken);
     let id = EventId { module: number(module)?, source, event: number(event)? };

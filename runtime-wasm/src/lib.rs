@@ -69,13 +69,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is the same everywhere, and what is not yet
+//! # What is the same everywhere
 //!
-//! NaN bits and gas are in the module itself, by a rewrite before it is compiled, so that any engine computes the same bits and
-//! ends at the same instruction (W4, W5); V8 is held against it. Integer results, memory growth and every fault but
-//! [`StepFault::Host`](retick_core::runtime::StepFault::Host) are the same on every machine that runs this engine. The depth at
-//! which recursion exhausts the native stack still depends on the machine's code generator, so a game must not recurse without
-//! a bound of its own.
+//! NaN bits, gas, the depth of calls and the memory's size are in the module itself, by a [rewrite](mod@normalise) before it is
+//! compiled, so that any engine computes the same bits and ends at the same instruction (W4, W5, W7); V8 is held against it. Every
+//! fault but [`StepFault::Host`](retick_core::runtime::StepFault::Host) is the same on every machine.
 
 mod admit;
 mod checkpoint;
@@ -88,12 +86,15 @@ mod hash;
 mod host;
 pub mod limits;
 mod memory;
-mod normalise;
+pub mod normalise;
 pub mod pages;
 mod runtime;
+mod tracking;
 pub mod tree;
 
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
 pub use limits::Limits;
+pub use normalise::{Normalised, normalise};
 pub use runtime::WasmRuntime;
+pub use tracking::Tracking;

@@ -14,8 +14,10 @@ use crate::error::LoadError;
 
 /// Bytes of a page of WASM memory.
 pub const PAGE_BYTES: u64 = 65_536;
-/// Most pages that a 32-bit memory can have, and so the greatest [`Limits::memory_pages`].
-pub const MAX_MEMORY_PAGES: u64 = 65_536;
+/// The greatest [`Limits::memory_pages`]: with its dirty map, the memory ends a page before the last 32-bit address.
+pub const MAX_MEMORY_PAGES: u64 = 65_519;
+/// The greatest [`Limits::stack_bytes`]: the budget is a number with a sign.
+pub const MAX_STACK_BYTES: u64 = 1 << 30;
 
 /// Limits of one game. Start from [`Limits::default`].
 ///
@@ -40,7 +42,8 @@ pub struct Limits {
     pub globals: u64,
     /// Most bytes of all data segments together.
     pub data_bytes: u64,
-    /// Most pages of memory, 64 KiB each; 1 to [`MAX_MEMORY_PAGES`].
+    /// Most pages of memory, 64 KiB each; 1 to [`MAX_MEMORY_PAGES`]. The state is as large as this, or as the module's own maximum,
+    /// from the start; zeros cost nothing (W7).
     pub memory_pages: u64,
     /// Most tables.
     pub tables: u64,
@@ -51,7 +54,8 @@ pub struct Limits {
     pub gas_per_tick: u64,
     /// Gas of the description, and of everything up to `S(0)`.
     pub init_gas: u64,
-    /// Bytes of native stack that the game's calls may use. The calling thread needs this much and some 100 KiB more.
+    /// Bytes of stack that the game's calls may count: 16 for each parameter, local and operand of a function, and 128 for the
+    /// call, the same in every engine; 1 to [`MAX_STACK_BYTES`]. The calling thread needs twice as much and some 100 KiB more.
     pub stack_bytes: u64,
     /// Gas that one logged line costs.
     pub log_gas: u64,
@@ -85,7 +89,7 @@ pub const DEFAULT_TABLE_ENTRIES: u64 = 10_000;
 pub const DEFAULT_GAS_PER_TICK: u64 = 20_000_000;
 /// Default of [`Limits::init_gas`].
 pub const DEFAULT_INIT_GAS: u64 = 500_000_000;
-/// Default of [`Limits::stack_bytes`]: 512 KiB, which a thread with Rust's default stack can give.
+/// Default of [`Limits::stack_bytes`]: 512 KiB, for which a thread with Rust's default stack is enough.
 pub const DEFAULT_STACK_BYTES: u64 = 512 << 10;
 /// Default of [`Limits::log_gas`].
 pub const DEFAULT_LOG_GAS: u64 = 1_000;
@@ -170,7 +174,7 @@ impl Limits {
         if !(1..=MAX_MEMORY_PAGES).contains(&self.memory_pages) {
             return refused("memory-pages", self.memory_pages);
         }
-        if self.stack_bytes == 0 || u32::try_from(self.stack_bytes).is_err() {
+        if !(1..=MAX_STACK_BYTES).contains(&self.stack_bytes) {
             return refused("stack-bytes", self.stack_bytes);
         }
         Ok(())

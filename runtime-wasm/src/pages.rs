@@ -21,7 +21,7 @@
 //! let (mut store, mut dirty) = (PageStore::new(&memory)?, PageSet::new(8));
 //! let start = store.save(&memory, &[])?;
 //! memory[5 * 4096] = 7;
-//! ComparePages.collect(&mut memory, &store, &mut dirty)?;
+//! ComparePages::new(0).collect(&mut memory, &store, &mut dirty)?;
 //! assert_eq!(dirty.as_slice(), [5]);
 //! store.save(&memory, dirty.as_slice())?;
 //!
@@ -42,7 +42,7 @@ mod versions;
 mod tests;
 
 pub use self::{
-    map::DirtyMap,
+    map::{DirtyMap, mark},
     set::PageSet,
     store::{PageError, PageStore, SlotId},
     tracker::{ComparePages, CopyAll, TrackFault, Tracker},

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use retick_core::digest::{Checksum, Digest};
+use retick_core::digest::Digest;
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::runtime::{
     AdvanceError, Capabilities, Checkpoint, CheckpointError, CheckpointTable, HydrateError, Keep, Kept, Output,
@@ -11,14 +11,15 @@ use retick_core::runtime::{
 use retick_core::seat::SeatCount;
 use retick_core::tick::Tick;
 
-use crate::checkpoint::Pool;
+use crate::checkpoint::{Saved, States};
 use crate::guest::{Guest, Program};
-use crate::hash::{self, StateBytes};
+use crate::hash::Trailer;
+use crate::tree::OpenTree;
 
 /// One match of a game in a WASM module; [`crate::WasmFactory`] makes it.
 ///
-/// Whatever the module does, its faults are typed and the state is the one from before the call. A fault of this machine while
-/// it puts that state back is retried before anything else runs; until it succeeds, calls fail with [`StepFault::Host`].
+/// Whatever the module does, its faults are typed and the state is the one from before the call. Its memory has its whole limit
+/// from the start, so that nothing here can fail for want of memory once the match has begun.
 pub struct WasmRuntime {
     program: Arc<Program>,
     manifest: IdentityManifest,
@@ -27,12 +28,10 @@ pub struct WasmRuntime {
     seats: SeatCount,
     tick: Tick,
     guest: Guest,
-    checkpoints: CheckpointTable<Vec<u8>>,
-    pool: Pool,
+    states: States,
+    checkpoints: CheckpointTable<Saved>,
     /// The youngest checkpoint, as long as the state is still the one it holds.
     current: Option<Checkpoint>,
-    /// The state, when this machine failed to put it back into the guest.
-    unsettled: Option<Vec<u8>>,
     scratch: Vec<u8>,
     gas_used: u64,
 }
@@ -40,7 +39,7 @@ pub struct WasmRuntime {
 /// Where the state of a moment can be had back from.
 enum Anchor {
     Held(Checkpoint),
-    Copy(Vec<u8>),
+    Saved(Saved),
 }
 
 impl WasmRuntime {
@@ -49,9 +48,10 @@ impl WasmRuntime {
         manifest: IdentityManifest,
         descriptor: &MatchDescriptor,
         capabilities: Capabilities,
-        guest: Guest,
-    ) -> WasmRuntime {
-        WasmRuntime {
+        mut guest: Guest,
+    ) -> Result<WasmRuntime, StepFault> {
+        let states = States::new(&program, &mut guest)?;
+        Ok(WasmRuntime {
             program,
             manifest,
             descriptor: descriptor.digest(),
@@ -59,13 +59,12 @@ impl WasmRuntime {
             seats: descriptor.seats(),
             tick: Tick::ZERO,
             guest,
+            states,
             checkpoints: CheckpointTable::default(),
-            pool: Pool::default(),
             current: None,
-            unsettled: None,
             scratch: Vec::new(),
             gas_used: 0,
-        }
+        })
     }
 
     /// Gas that the last step took: a property of module, state and inputs, the same on every machine.
@@ -73,52 +72,61 @@ impl WasmRuntime {
         self.gas_used
     }
 
-    /// The memory of the state, for tests and tools.
+    /// The memory of the state, for tests and tools: the whole limit, of which the game knows a part (W7).
     pub fn memory(&self) -> &[u8] {
-        let unsettled = self.unsettled.as_ref();
-        let parts = unsettled.and_then(|bytes| StateBytes::split(bytes, self.program.trailer_bytes()));
-        parts.map_or(self.guest.memory(), |parts| parts.memory)
+        self.guest.memory()
+    }
+
+    /// The trailer of the state's canonical bytes, which follow [`memory`](Self::memory): the tick, the pages that the game
+    /// knows, and its mutable globals (K5).
+    pub fn trailer(&mut self) -> Vec<u8> {
+        let mut trailer = Vec::new();
+        self.guest.append_trailer(self.tick, &mut trailer);
+        trailer
+    }
+
+    /// The values of the tree over the state's memory, by which two machines find their first differing page (T3): see
+    /// [`crate::tree`].
+    pub fn open_tree(&mut self) -> OpenTree<'_> {
+        self.states.open_tree(&mut self.guest)
+    }
+
+    /// Pages of 4 KiB that were written since the last checkpoint or restore, or more where they are not tracked one by one.
+    pub fn written_pages(&mut self) -> usize {
+        self.states.written(&mut self.guest)
     }
 
     /// Makes sure that the state can be had back.
-    fn anchor(&mut self) -> Anchor {
-        match self.current {
-            Some(checkpoint) => Anchor::Held(checkpoint),
-            None => Anchor::Copy(self.pool.capture(&mut self.guest, self.tick)),
+    fn anchor(&mut self) -> Result<Anchor, AdvanceError> {
+        if let Some(checkpoint) = self.current {
+            return Ok(Anchor::Held(checkpoint));
         }
+        let saved = self.states.save(&mut self.guest, self.tick);
+        saved.map(Anchor::Saved).map_err(|fault| AdvanceError::Fault { tick: self.tick, fault })
     }
 
     /// Has the state back. The tick is the caller's.
-    fn return_to(&mut self, anchor: Anchor) {
-        let bytes = match &anchor {
-            Anchor::Held(checkpoint) => self.checkpoints.get(*checkpoint).ok().map(|bytes| &*bytes),
-            Anchor::Copy(bytes) => Some(bytes),
-        };
-        let Some(bytes) = bytes else { return };
-        let loaded = load(&mut self.guest, &self.program, bytes);
-        self.unsettled = loaded.err().map(|_| bytes.clone());
-        if let Anchor::Held(checkpoint) = anchor {
-            self.current = Some(checkpoint);
-        } else {
-            self.current = None;
-            self.let_go(anchor);
+    fn return_to(&mut self, anchor: Anchor) -> Result<(), StepFault> {
+        match anchor {
+            Anchor::Held(checkpoint) => {
+                let saved = self.checkpoints.get(checkpoint).map_err(|_| StepFault::Host)?;
+                self.states.restore(&self.program, &mut self.guest, saved)?;
+                self.current = Some(checkpoint);
+            }
+            Anchor::Saved(saved) => {
+                self.current = None;
+                let restored = self.states.restore(&self.program, &mut self.guest, &saved);
+                self.states.release(saved);
+                restored?;
+            }
         }
+        Ok(())
     }
 
     fn let_go(&mut self, anchor: Anchor) {
-        if let Anchor::Copy(bytes) = anchor {
-            self.pool.give(bytes);
+        if let Anchor::Saved(saved) = anchor {
+            self.states.release(saved);
         }
-    }
-
-    /// Tries again what this machine failed to do after the last fault.
-    fn settle(&mut self) -> Result<(), AdvanceError> {
-        if let Some(bytes) = &self.unsettled {
-            let loaded = load(&mut self.guest, &self.program, bytes);
-            loaded.map_err(|fault| AdvanceError::Fault { tick: self.tick, fault })?;
-            self.unsettled = None;
-        }
-        Ok(())
     }
 
     fn run(&mut self, batch: &StepBatch, output: &mut Output) -> Result<(), AdvanceError> {
@@ -152,60 +160,35 @@ impl WasmRuntime {
         if keep == Keep::NOTHING {
             return Ok(());
         }
-        let before = self.current;
-        let checkpoint = keep.contains(Keep::CHECKPOINT).then(|| {
-            let bytes = self.pool.capture(&mut self.guest, self.tick);
-            *self.current.insert(self.checkpoints.issue(self.tick, bytes))
-        });
-        let start = output.projections.len();
-        let projection = if keep.contains(Keep::PROJECTION) {
-            match self.project(&mut output.projections) {
-                Ok(()) => Some(start..output.projections.len()),
-                Err(StepFault::Host) => {
-                    output.projections.truncate(start);
-                    self.take_back(checkpoint);
-                    self.current = before;
-                    return Err(AdvanceError::Fault { tick: self.tick, fault: StepFault::Host });
-                }
-                // A guest's projection that traps shows nothing; it has no say in the match (K9).
-                Err(_) => {
-                    output.projections.truncate(start);
-                    output.failed_projections += 1;
-                    None
-                }
-            }
-        } else {
-            None
-        };
-        let checksum = keep.contains(Keep::CHECKSUM).then(|| self.checksum());
+        let projection = if keep.contains(Keep::PROJECTION) { self.project(output)? } else { None };
+        let checksum = keep.contains(Keep::CHECKSUM).then(|| self.states.checksum(&mut self.guest, self.tick));
+        let checkpoint = if keep.contains(Keep::CHECKPOINT) { Some(self.checkpoint()?) } else { None };
         output.kept.push(Kept { tick: self.tick, checkpoint, checksum, projection });
         Ok(())
     }
 
-    /// Gives up a checkpoint that nobody has seen.
-    fn take_back(&mut self, checkpoint: Option<Checkpoint>) {
-        if let Some(bytes) = checkpoint.and_then(|checkpoint| self.checkpoints.release(checkpoint).ok()) {
-            self.pool.give(bytes);
-        }
+    fn checkpoint(&mut self) -> Result<Checkpoint, AdvanceError> {
+        let saved = self.states.save(&mut self.guest, self.tick);
+        let saved = saved.map_err(|fault| AdvanceError::Fault { tick: self.tick, fault })?;
+        Ok(*self.current.insert(self.checkpoints.issue(self.tick, saved)))
     }
 
-    /// Projects, and undoes what the projection wrote (K9).
-    fn project(&mut self, out: &mut Vec<u8>) -> Result<(), StepFault> {
-        let anchor = self.anchor();
-        let projected =
-            self.guest.project(self.program.limits().gas_per_tick).map(|bytes| out.extend_from_slice(bytes));
-        self.return_to(anchor);
-        projected?;
-        if self.unsettled.is_some() { Err(StepFault::Host) } else { Ok(()) }
-    }
-
-    fn checksum(&mut self) -> Checksum {
-        if let Some(bytes) = self.current.and_then(|checkpoint| self.checkpoints.get(checkpoint).ok()) {
-            return Checksum::of(bytes);
+    /// Projects, and undoes what the projection wrote (K9). A guest's projection that traps shows nothing; it has no say in the
+    /// match.
+    fn project(&mut self, output: &mut Output) -> Result<Option<core::ops::Range<usize>>, AdvanceError> {
+        let host = |tick| AdvanceError::Fault { tick, fault: StepFault::Host };
+        let (start, anchor) = (output.projections.len(), self.anchor()?);
+        let gas = self.program.limits().gas_per_tick;
+        let projected = self.guest.project(gas).map(|bytes| output.projections.extend_from_slice(bytes));
+        self.return_to(anchor).map_err(|_| host(self.tick))?;
+        match projected {
+            Ok(()) => Ok(Some(start..output.projections.len())),
+            Err(StepFault::Host) => Err(host(self.tick)),
+            Err(_) => {
+                output.failed_projections += 1;
+                Ok(None)
+            }
         }
-        self.scratch.clear();
-        self.guest.append_trailer(self.tick, &mut self.scratch);
-        hash::checksum(self.guest.memory(), &self.scratch)
     }
 
     fn check_batch(&self, batch: &StepBatch) -> Result<(), AdvanceError> {
@@ -219,27 +202,24 @@ impl WasmRuntime {
         self.tick.checked_add(batch.len() as u64).map(drop).ok_or(AdvanceError::TickRange)
     }
 
-    /// The parts of canonical bytes that can be a state of this game at `tick`.
-    fn parts<'a>(&self, tick: Tick, bytes: &'a [u8]) -> Result<StateBytes<'a>, HydrateError> {
-        let (length, limit) = (bytes.len() as u64, self.program.max_state_bytes());
+    /// The memory and the trailer of canonical bytes that can be a state of this game at `tick`.
+    fn parts<'a>(&self, tick: Tick, bytes: &'a [u8]) -> Result<(&'a [u8], Trailer<'a>), HydrateError> {
+        let (length, limit) = (bytes.len() as u64, self.program.state_bytes());
         if length > limit {
             return Err(HydrateError::TooLong { bytes: length, limit });
         }
-        let state = StateBytes::split(bytes, self.program.trailer_bytes()).ok_or(HydrateError::Malformed)?;
-        if !self.program.can_have_pages(state.pages) {
+        let trailer_bytes = self.program.trailer_bytes();
+        let parts = bytes.split_at_checked(self.program.layout().game_bytes() as usize);
+        let (memory, trailer) = parts.ok_or(HydrateError::Malformed)?;
+        let trailer = Trailer::split(trailer, trailer_bytes).ok_or(HydrateError::Malformed)?;
+        if !self.program.can_have_pages(trailer.pages) {
             return Err(HydrateError::Malformed);
         }
-        if state.tick != tick {
-            return Err(HydrateError::Tick { expected: tick, found: state.tick });
+        if trailer.tick != tick {
+            return Err(HydrateError::Tick { expected: tick, found: trailer.tick });
         }
-        Ok(state)
+        Ok((memory, trailer))
     }
-}
-
-/// Puts a state that this runtime captured itself into the guest.
-fn load(guest: &mut Guest, program: &Program, bytes: &[u8]) -> Result<(), StepFault> {
-    let state = StateBytes::split(bytes, program.trailer_bytes()).ok_or(StepFault::Host)?;
-    guest.load(program, &state)
 }
 
 impl Runtime for WasmRuntime {
@@ -264,50 +244,55 @@ impl Runtime for WasmRuntime {
         if batch.is_empty() {
             return Ok(());
         }
-        self.settle()?;
-        let (tick, anchor, checkpoints) = (self.tick, self.anchor(), self.checkpoints.len());
+        let (tick, anchor, checkpoints) = (self.tick, self.anchor()?, self.checkpoints.len());
         let (kept, projected, malformed) = (output.kept.len(), output.projections.len(), output.malformed_commands);
-        let events = output.events.mark();
+        let (events, failed) = (output.events.mark(), output.failed_projections);
         let ran = self.run(batch, output);
-        if ran.is_err() {
-            while self.checkpoints.len() > checkpoints
-                && let Some(bytes) = self.checkpoints.pop()
-            {
-                self.pool.give(bytes);
-            }
-            self.tick = tick;
-            self.return_to(anchor);
-            output.kept.truncate(kept);
-            output.projections.truncate(projected);
-            output.malformed_commands = malformed;
-            output.events.truncate(events);
-        } else {
+        let Err(fault) = ran else {
             self.let_go(anchor);
+            return Ok(());
+        };
+        output.kept.truncate(kept);
+        output.projections.truncate(projected);
+        output.malformed_commands = malformed;
+        output.failed_projections = failed;
+        output.events.truncate(events);
+        self.tick = tick;
+        let returned = self.return_to(anchor);
+        while self.checkpoints.len() > checkpoints
+            && let Some(saved) = self.checkpoints.pop()
+        {
+            self.states.release(saved);
         }
-        ran
+        returned.map_err(|fault| AdvanceError::Fault { tick, fault })?;
+        Err(fault)
     }
 
     fn keep(&mut self, keep: Keep, output: &mut Output) -> Result<(), AdvanceError> {
-        self.settle()?;
-        self.keep_current(keep, output)
+        let projected = output.projections.len();
+        let kept = self.keep_current(keep, output);
+        if kept.is_err() {
+            output.projections.truncate(projected);
+        }
+        kept
     }
 
     fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), CheckpointError> {
-        let bytes = self.checkpoints.get(checkpoint)?;
+        let saved = self.checkpoints.get(checkpoint)?;
         let tick = checkpoint.tick();
-        load(&mut self.guest, &self.program, bytes).map_err(|_| CheckpointError::Host { tick })?;
-        while let Some(bytes) = self.checkpoints.pop_younger(checkpoint) {
-            self.pool.give(bytes);
+        let restored = self.states.restore(&self.program, &mut self.guest, saved);
+        restored.map_err(|_| CheckpointError::Host { tick })?;
+        while let Some(saved) = self.checkpoints.pop_younger(checkpoint) {
+            self.states.release(saved);
         }
         self.tick = tick;
         self.current = Some(checkpoint);
-        self.unsettled = None;
         Ok(())
     }
 
     fn release(&mut self, checkpoint: Checkpoint) -> Result<(), CheckpointError> {
-        let bytes = self.checkpoints.release(checkpoint)?;
-        self.pool.give(bytes);
+        let saved = self.checkpoints.release(checkpoint)?;
+        self.states.release(saved);
         if self.current == Some(checkpoint) {
             self.current = None;
         }
@@ -321,21 +306,20 @@ impl Runtime for WasmRuntime {
         max_bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<u64, CheckpointError> {
-        let bytes = self.checkpoints.get(checkpoint)?;
-        let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-        out.extend_from_slice(&rest[..rest.len().min(max_bytes)]);
-        Ok(bytes.len() as u64)
+        let saved = self.checkpoints.get(checkpoint)?;
+        let exported = self.states.export(saved, offset, max_bytes, out);
+        exported.map_err(|_| CheckpointError::Host { tick: checkpoint.tick() })
     }
 
     fn hydrate(&mut self, tick: Tick, canonical_state: &[u8]) -> Result<(), HydrateError> {
-        let state = self.parts(tick, canonical_state)?;
-        self.guest.load(&self.program, &state).map_err(|_| HydrateError::Host)?;
-        while let Some(bytes) = self.checkpoints.pop() {
-            self.pool.give(bytes);
+        let (memory, trailer) = self.parts(tick, canonical_state)?;
+        self.guest.overwrite(&self.program, memory, &trailer).map_err(|_| HydrateError::Host)?;
+        self.states.rebase(&mut self.guest).map_err(|_| HydrateError::Host)?;
+        while let Some(saved) = self.checkpoints.pop() {
+            self.states.release(saved);
         }
         self.tick = tick;
         self.current = None;
-        self.unsettled = None;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use wasmparser::{
 use super::{at_most, import_error, instructions};
 use crate::error::{ImportRefusal, LoadError, Quantity};
 use crate::hash::GlobalKind;
-use crate::limits::Limits;
+use crate::limits::{Limits, PAGE_BYTES};
 
 /// What a module is made of, as far as admission asks.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ fn section(survey: &mut Survey, payload: Payload<'_>, limits: &Limits) -> Result
             ElementKind::Passive => feature("passive element segments"),
             ElementKind::Declared => Ok(()),
         }),
-        Payload::DataSection(data) => data_section(data, limits),
+        Payload::DataSection(data) => data_section(survey, data, limits),
         Payload::CodeSectionEntry(body) => function_body(survey, &body, limits),
         Payload::TagSection(_) => feature("exceptions"),
         Payload::UnknownSection { .. } => feature("an unknown section"),
@@ -199,12 +199,24 @@ fn global_section(
     Ok(())
 }
 
-fn data_section(data: SectionLimited<'_, wasmparser::Data<'_>>, limits: &Limits) -> Result<(), LoadError> {
+fn data_section(
+    survey: &Survey,
+    data: SectionLimited<'_, wasmparser::Data<'_>>,
+    limits: &Limits,
+) -> Result<(), LoadError> {
+    let memory_bytes = survey.memory.map_or(0, |(initial, _)| initial.saturating_mul(PAGE_BYTES));
     let mut bytes = 0u64;
     for segment in data {
         let segment = segment?;
         match segment.kind {
-            DataKind::Active { offset_expr, .. } => constant(&offset_expr)?,
+            DataKind::Active { offset_expr, .. } => {
+                constant(&offset_expr)?;
+                // Without imported globals, there is no other offset that is valid.
+                if let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? {
+                    let end = u64::from(value.cast_unsigned()) + segment.data.len() as u64;
+                    at_most(Quantity::DataEnd, end, memory_bytes)?;
+                }
+            }
             DataKind::Passive => feature("passive data segments")?,
         }
         bytes = bytes.saturating_add(segment.data.len() as u64);

@@ -4,7 +4,7 @@
 //! puts it back before each call and when it ends. Every run of instructions without a branch is paid for where it begins: one
 //! unit an instruction, nothing for what only shapes the code. Where a function or a round of a loop begins, gas below zero
 //! traps; between these there is no way back, so no run without end goes unpaid. Instructions on memory whose work has a length
-//! pay for that length first; growing a memory costs what any instruction does, since the limit bounds all of it.
+//! pay for that length first, a memory that grows for what it grows by.
 //!
 //! Gas below zero in the global marks such a trap; the host looks there, and after a call as well.
 
@@ -12,7 +12,7 @@ use wasm_encoder::{BlockType, Encode, Instruction};
 use wasmparser::Operator;
 
 /// Bytes that one unit pays for, as a power of two, where work has a length.
-const BYTES_OF_A_UNIT_LOG2: i64 = 4;
+pub(super) const BYTES_OF_A_UNIT_LOG2: i64 = 4;
 
 /// Something to insert before the instruction at this offset of the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub(super) fn tolls(operators: &[(Operator<'_>, usize)]) -> Vec<Toll> {
             _ => {}
         }
         let next = operators.get(index + 1).map(|(_, next)| *next);
-        if let (Operator::Call { .. } | Operator::CallIndirect { .. }, Some(next)) = (operator, next) {
+        if let (true, Some(next)) = (pays_itself(operator), next) {
             inside.push(Toll { at: next, kind: Kind::Take });
         }
         if ends_a_run(operator) {
@@ -98,11 +98,17 @@ fn ends_a_run(operator: &Operator<'_>) -> bool {
     )
 }
 
+/// Whether an instruction runs what takes gas from the global: another function, or the growing of the memory.
+fn pays_itself(operator: &Operator<'_>) -> bool {
+    matches!(operator, Operator::Call { .. } | Operator::CallIndirect { .. } | Operator::MemoryGrow { .. })
+}
+
 /// What must happen before an instruction: gas goes back where the function may end, and lengths are paid.
 fn before(operator: &Operator<'_>, depth: u32, is_last: bool) -> Option<Kind> {
     let leaves = |label: u32| label >= depth;
     match operator {
-        Operator::Call { .. } | Operator::CallIndirect { .. } | Operator::Return => Some(Kind::Give),
+        Operator::Return => Some(Kind::Give),
+        _ if pays_itself(operator) => Some(Kind::Give),
         Operator::Br { relative_depth } | Operator::BrIf { relative_depth } if leaves(*relative_depth) => {
             Some(Kind::Give)
         }

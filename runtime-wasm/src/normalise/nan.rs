@@ -11,6 +11,7 @@
 use wasm_encoder::{Encode, Ieee32, Ieee64, Instruction, ValType};
 use wasmparser::{CompositeInnerType, FuncValidator, Operator, ValidatorResources, WasmModuleResources};
 
+use super::locals::Locals;
 use crate::error::LoadError;
 
 /// What a repair works on.
@@ -29,58 +30,31 @@ pub(super) struct Repair {
     pub(super) lanes: Lanes,
 }
 
-/// The temporary locals of a function's repairs; one that is not needed is missing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Temporaries {
-    pub(super) f32: Option<u32>,
-    pub(super) f64: Option<u32>,
-    pub(super) v128: Option<u32>,
-}
-
-impl Temporaries {
-    /// Those that `repairs` need, numbered from `first` on, and their types in that order.
-    pub(super) fn of(repairs: &[Repair], first: u32) -> (Temporaries, Vec<ValType>) {
-        let (mut temporaries, mut types) = (Temporaries::default(), Vec::new());
-        let mut next = |needed: bool, ty: ValType| {
-            let index = first.saturating_add(u32::try_from(types.len()).unwrap_or(u32::MAX));
-            needed.then(|| {
-                types.push(ty);
-                index
-            })
-        };
-        let has = |wanted: &[Lanes]| repairs.iter().any(|repair| wanted.contains(&repair.lanes));
-        temporaries.f32 = next(has(&[Lanes::F32]), ValType::F32);
-        temporaries.f64 = next(has(&[Lanes::F64]), ValType::F64);
-        temporaries.v128 = next(has(&[Lanes::F32x4, Lanes::F64x2]), ValType::V128);
-        (temporaries, types)
-    }
-}
-
 /// The canonical NaN of each width: positive, quiet, without payload.
 const NAN_F32: u32 = 0x7FC0_0000;
 const NAN_F64: u64 = 0x7FF8_0000_0000_0000;
 
 impl Repair {
     /// Appends the repair's instructions: the operand itself if it equals itself, the canonical NaN otherwise.
-    pub(super) fn encode(&self, temporaries: &Temporaries, out: &mut Vec<u8>) {
+    pub(super) fn encode(&self, locals: &mut Locals, out: &mut Vec<u8>) {
         let lanes = |bits: u128, width: u32| (0..128 / width).fold(0_u128, |all, lane| all | bits << (lane * width));
-        let (local, nan, equal, choose) = match self.lanes {
+        let (ty, nan, equal, choose) = match self.lanes {
             Lanes::F32 => {
-                (temporaries.f32, Instruction::F32Const(Ieee32::new(NAN_F32)), Instruction::F32Eq, Instruction::Select)
+                (ValType::F32, Instruction::F32Const(Ieee32::new(NAN_F32)), Instruction::F32Eq, Instruction::Select)
             }
             Lanes::F64 => {
-                (temporaries.f64, Instruction::F64Const(Ieee64::new(NAN_F64)), Instruction::F64Eq, Instruction::Select)
+                (ValType::F64, Instruction::F64Const(Ieee64::new(NAN_F64)), Instruction::F64Eq, Instruction::Select)
             }
             Lanes::F32x4 => {
                 let nan = Instruction::V128Const(lanes(u128::from(NAN_F32), 32).cast_signed());
-                (temporaries.v128, nan, Instruction::F32x4Eq, Instruction::V128Bitselect)
+                (ValType::V128, nan, Instruction::F32x4Eq, Instruction::V128Bitselect)
             }
             Lanes::F64x2 => {
                 let nan = Instruction::V128Const(lanes(u128::from(NAN_F64), 64).cast_signed());
-                (temporaries.v128, nan, Instruction::F64x2Eq, Instruction::V128Bitselect)
+                (ValType::V128, nan, Instruction::F64x2Eq, Instruction::V128Bitselect)
             }
         };
-        let local = local.unwrap_or_default();
+        let local = locals.scratch(ty);
         let (get, tee) = (Instruction::LocalGet(local), Instruction::LocalTee(local));
         [tee, nan, get.clone(), get, equal, choose].iter().for_each(|instruction| instruction.encode(out));
     }

@@ -4,11 +4,12 @@ mod floats;
 mod gas;
 mod v8;
 
+use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
 use wasm_smith::{Config as Shape, Module as Random};
 use wasmparser::{Operator, Parser, Payload};
 use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, V128, Val, ValType};
 
-use super::{GAS_NAME, normalise};
+use super::{BASE_NAME, DEPTH_BUDGET_NAME, DEPTH_NAME, GAS_NAME, Marks, rewrite};
 use crate::admit::Admitted;
 use crate::engine;
 use crate::hash::{GlobalKind, append_global};
@@ -37,6 +38,7 @@ fn random_module(seed: u64) -> Option<Vec<u8>> {
         max_memories: 1,
         max_memory32_bytes: 1 << 17,
         memory64_enabled: false,
+        memory_max_size_required: true,
         min_funcs: 3,
         min_memories: 1,
         multi_value_enabled: true,
@@ -50,7 +52,23 @@ fn random_module(seed: u64) -> Option<Vec<u8>> {
     };
     let mut module = Random::new(shape, &mut wasm_smith_entropy(&entropy)).ok()?;
     module.ensure_termination(ROUNDS).ok()?;
-    Some(module.to_bytes())
+    let module = module.to_bytes();
+    Some(if seed.is_multiple_of(4) { module } else { with_whole_memory(&module) })
+}
+
+/// The module with the memory that it may grow to from the start: where the two differ, a rewritten module sees the larger one.
+fn with_whole_memory(module: &[u8]) -> Vec<u8> {
+    struct Whole;
+    impl Reencode for Whole {
+        type Error = core::convert::Infallible;
+        fn memory_type(&mut self, memory: wasmparser::MemoryType) -> Result<wasm_encoder::MemoryType, reencode::Error> {
+            let minimum = memory.maximum.unwrap_or(memory.initial);
+            RoundtripReencoder.memory_type(wasmparser::MemoryType { initial: minimum, ..memory })
+        }
+    }
+    let mut out = wasm_encoder::Module::new();
+    Whole.parse_core_module(&mut out, Parser::new(0), module).expect("a valid module");
+    out.finish()
 }
 
 fn wasm_smith_entropy(bytes: &[u8]) -> arbitrary::Unstructured<'_> {
@@ -77,6 +95,12 @@ fn known(module: &[u8]) -> Admitted {
     }
     let (initial_pages, maximum_pages) = memory;
     Admitted { initial_pages, maximum_pages, globals, projects: false, initializes: false }
+}
+
+/// The module as it runs.
+fn normalised(module: &[u8]) -> Vec<u8> {
+    let rewritten = rewrite(module, &known(module), &Limits::default(), Marks::Map).expect("a valid module");
+    rewritten.bytes().to_vec()
 }
 
 /// Whether an instruction turns a NaN's sign: then not even an engine with canonical NaNs gives the original's bits.
@@ -120,16 +144,17 @@ fn run(engine: &Engine, module: &[u8]) -> Option<Left> {
     let module = Module::new(engine, module).expect("a valid module");
     let mut store = Store::new(engine, ());
     let instance = Instance::new(&mut store, &module, &[]).ok()?;
-    if let Some(gas) = instance.get_global(&mut store, GAS_NAME) {
-        gas.set(&mut store, Val::I64(GAS)).expect("mutable");
-    }
-    let names: Vec<String> = module.exports().map(|export| export.name().to_owned()).collect();
+    set_gas(&mut store, &instance, GAS);
+    let base = word(&mut store, &instance, BASE_NAME).unwrap_or(0);
+    let exports = module.exports().filter(|export| !export.name().starts_with("retick:"));
+    let names: Vec<String> = exports.map(|export| export.name().to_owned()).collect();
     let mut left = Left { returned: Vec::new(), memory: [0; 32], globals: Vec::new() };
     for name in &names {
         let Some(function) = instance.get_func(&mut store, name) else { continue };
         let ty = function.ty(&store);
         let Some(given) = ty.params().map(|ty| argument(&ty)).collect::<Option<Vec<Val>>>() else { continue };
         let Some(mut results) = ty.results().map(|ty| argument(&ty)).collect::<Option<Vec<Val>>>() else { continue };
+        set_depth(&mut store, &instance);
         let called = function.call(&mut store, &given, &mut results);
         let bytes = |results: &[Val]| {
             let mut bytes = Vec::new();
@@ -140,13 +165,34 @@ fn run(engine: &Engine, module: &[u8]) -> Option<Left> {
     }
     for name in &names {
         if let Some(memory) = instance.get_memory(&mut store, name) {
-            left.memory = *blake3::hash(memory.data(&store)).as_bytes();
+            let game = &memory.data(&store)[usize::try_from(base).expect("an address")..];
+            let length = game.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            left.memory = *blake3::hash(&game[..length]).as_bytes();
         }
         if let Some(global) = instance.get_global(&mut store, name) {
             append_global(&global.get(&mut store), &mut left.globals);
         }
     }
     Some(left)
+}
+
+/// Sets the gas of a rewritten module.
+fn set_gas(store: &mut Store<()>, instance: &Instance, gas: i64) {
+    if let Some(global) = instance.get_global(&mut *store, GAS_NAME) {
+        global.set(store, Val::I64(gas)).expect("mutable");
+    }
+}
+
+/// Gives a rewritten module its whole depth.
+fn set_depth(store: &mut Store<()>, instance: &Instance) {
+    if let Some(budget) = word(store, instance, DEPTH_BUDGET_NAME) {
+        let depth = instance.get_global(&mut *store, DEPTH_NAME).expect("exported");
+        depth.set(store, Val::I32(budget)).expect("mutable");
+    }
+}
+
+fn word(store: &mut Store<()>, instance: &Instance, name: &str) -> Option<i32> {
+    instance.get_global(&mut *store, name).and_then(|global| global.get(store).i32())
 }
 
 fn argument(ty: &ValType) -> Option<Val> {
@@ -209,7 +255,7 @@ impl Counts {
 
 /// Whether a module ran, whether it was held against the original, and whether it needs the rewrite.
 fn check(engines: &[Engine; 3], original: &[u8], as_before: bool) -> (bool, bool, bool) {
-    let normalised = normalise(original, &known(original), &Limits::default()).expect("a valid module");
+    let normalised = normalised(original);
     let [canonical, plain, slow] = engines.each_ref().map(|engine| run(engine, &normalised));
     let Some(canonical) = canonical else { return (false, false, false) };
     assert_eq!(plain.as_ref(), Some(&canonical));
@@ -217,6 +263,8 @@ fn check(engines: &[Engine; 3], original: &[u8], as_before: bool) -> (bool, bool
     let [before, loose] = [&engines[0], &engines[1]].map(|engine| run(engine, original));
     let differs = before.as_ref().map(|left| left.memory) != loose.map(|left| left.memory);
     let exported = |left: Left| (left.returned, left.memory);
+    let known = known(original);
+    let as_before = as_before && known.maximum_pages == Some(known.initial_pages);
     if as_before {
         assert_eq!(before.map(exported), Some(exported(canonical)));
     }

@@ -1,7 +1,5 @@
 //! A set of pages that costs what it holds: written ones, to be saved or hashed.
 
-use super::SMALL_PAGE_BYTES;
-
 /// Pages of one memory, each at most once, so that pages may be added for as long as one likes.
 #[derive(Debug)]
 pub struct PageSet {
@@ -30,15 +28,6 @@ impl PageSet {
         }
     }
 
-    /// Adds the pages of a span that the host itself wrote; no module marks those.
-    ///
-    /// # Panics
-    /// If the memory ends before the span does: then the host can't have written it.
-    pub fn insert_span(&mut self, offset: u32, bytes: u32) {
-        let Some(last) = bytes.checked_sub(1) else { return };
-        (page_of(offset.into())..=page_of(u64::from(offset) + u64::from(last))).for_each(|page| self.insert(page));
-    }
-
     /// Adds every page of the memory.
     pub fn insert_all(&mut self) {
         if self.pages.len() < self.limit as usize {
@@ -64,8 +53,4 @@ impl PageSet {
             self.bits[(page / u64::BITS) as usize] = 0;
         }
     }
-}
-
-fn page_of(address: u64) -> u32 {
-    u32::try_from(address / SMALL_PAGE_BYTES as u64).expect("two 32-bit numbers add up to less than 2^33")
 }

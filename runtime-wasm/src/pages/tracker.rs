@@ -3,21 +3,9 @@
 use super::set::PageSet;
 use super::store::PageStore;
 
-/// Why a tracker can't say which pages were written. The state that the last step left is not to be kept: `dirty` names every
-/// page, so that a restore with it is exact, and the tracker goes on afresh.
+/// Why a tracker can't say which pages were written. `dirty` names every page then, so that saves and restores stay exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TrackFault {
-    /// A mark is neither 0 nor 1: the module wrote into its map.
-    #[error("the mark of page {page} is {mark}")]
-    Mark {
-        /// The page that the mark stands for.
-        page: u32,
-        /// The mark.
-        mark: u8,
-    },
-    /// The map's own pages are marked: the module wrote into its map.
-    #[error("the dirty map was written")]
-    MapWritten,
     /// The memory does not have the length that the tracker was made for.
     #[error("a memory of {bytes} bytes where {expected} are tracked")]
     Length {
@@ -31,13 +19,13 @@ pub enum TrackFault {
 /// Finds the pages that were written. It may name a page too many and never misses one; none of this is seen by the game.
 pub trait Tracker {
     /// Adds to `dirty` what was written since the last call, and at least what makes `memory` differ from the store's last
-    /// save or restore. `memory` is the whole linear memory, of which the store keeps the front.
+    /// save or restore. `memory` is the whole linear memory, of which the store keeps the game's part, from its base on.
     ///
     /// # Errors
     /// [`TrackFault`]; every page is in `dirty` then.
     fn collect(&mut self, memory: &mut [u8], store: &PageStore, dirty: &mut PageSet) -> Result<(), TrackFault>;
 
-    /// The memory's front is what the store saved or restored last: what was written before no longer counts. To be called
+    /// The game's part is what the store saved or restored last: what was written before no longer counts. To be called
     /// after the host has written the memory: a restore, a hydration.
     ///
     /// # Errors
@@ -61,17 +49,26 @@ impl Tracker for CopyAll {
 }
 
 /// Compares every page with what was saved last. Names exactly what differs, at the cost of reading the memory.
-#[derive(Debug, Default)]
-pub struct ComparePages;
+#[derive(Debug)]
+pub struct ComparePages {
+    base: usize,
+}
+
+impl ComparePages {
+    /// For a game whose part of the memory begins at this byte.
+    pub fn new(base: usize) -> ComparePages {
+        ComparePages { base }
+    }
+}
 
 impl Tracker for ComparePages {
     fn collect(&mut self, memory: &mut [u8], store: &PageStore, dirty: &mut PageSet) -> Result<(), TrackFault> {
-        let (bytes, expected) = (memory.len(), store.bytes());
-        let Some(front) = memory.get(..expected) else {
+        let (bytes, expected) = (memory.len(), self.base + store.bytes());
+        let Some(game) = memory.get(self.base..expected) else {
             dirty.insert_all();
             return Err(TrackFault::Length { bytes, expected });
         };
-        for (page, (content, last)) in (0..).zip(front.as_chunks().0.iter().zip(store.last())) {
+        for (page, (content, last)) in (0..).zip(game.as_chunks().0.iter().zip(store.last())) {
             if content != last {
                 dirty.insert(page);
             }

@@ -253,9 +253,12 @@ fn w5_every_limit_is_part_of_the_identity() {
     for limits in variants {
         assert_ne!(identity(limits), identity(base), "{limits:?}");
     }
-    for limits in
-        [Limits { memory_pages: 0, ..base }, Limits { memory_pages: 65_537, ..base }, Limits { stack_bytes: 0, ..base }]
-    {
+    for limits in [
+        Limits { memory_pages: 0, ..base },
+        Limits { memory_pages: 65_520, ..base },
+        Limits { stack_bytes: 0, ..base },
+        Limits { stack_bytes: (1 << 30) + 1, ..base },
+    ] {
         let refused = WasmFactory::load(&module, limits).err();
         assert!(matches!(refused, Some(LoadError::BadLimits { .. })), "{refused:?}");
     }

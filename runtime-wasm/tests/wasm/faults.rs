@@ -106,7 +106,7 @@ fn k2_a_batch_that_fails_changes_nothing_and_names_its_tick() {
         assert_eq!(failed, Err(AdvanceError::Fault { tick: Tick::new(4), fault: StepFault::Aborted }));
         assert_eq!(game.output, output);
         assert_eq!(game.runtime.tick(), Tick::new(2));
-        assert_eq!(game.runtime.memory().len(), 2 * 65_536);
+        assert_eq!(game.pages(), 2);
         assert_eq!(Some(game.checksum()), checksum);
         if let Some(held) = held {
             game.runtime.restore(held).expect("a checkpoint from before stays");

@@ -135,6 +135,11 @@ impl Match {
         }
     }
 
+    /// Pages of the memory, as the game knows it.
+    pub fn pages(&mut self) -> u32 {
+        u32::from_le_bytes(*self.runtime.trailer()[8..].first_chunk().expect("tick, then pages"))
+    }
+
     /// The 32-bit word of memory at this address.
     pub fn word(&self, address: usize) -> u32 {
         u32::from_le_bytes(*self.runtime.memory()[address..].first_chunk().expect("inside"))

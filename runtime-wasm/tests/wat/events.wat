@@ -2,7 +2,7 @@
 (module
   (import "retick" "log" (func $log (param i32 i32)))
   (import "retick" "emit" (func $emit (param i32 i32 i32 i32 i32)))
-  (memory (export "memory") 1)
+  (memory (export "memory") 1 1)
 ;; interface
   (data (i32.const 512) "bang")
   (func $is (param $input i32) (param $which i32) (result i32) (i32.eq (local.get $input) (local.get $which)))

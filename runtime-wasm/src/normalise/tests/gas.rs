@@ -1,22 +1,22 @@
 //! What each shape of code costs, and that nothing runs for ever.
 
-use wasmtime::{Instance, Module, OptLevel, Store, Trap, Val};
+use wasmtime::{Instance, Module, OptLevel, Store, Trap};
 
-use super::{Nans, engine_with, known};
-use crate::limits::Limits;
-use crate::normalise::{GAS_NAME, normalise};
+use super::{Nans, engine_with, normalised, set_depth, set_gas};
+use crate::normalise::GAS_NAME;
 
 /// Calls `f` of a module with this gas: whether it returned, and what is left.
 fn run(body: &str, gas: i64) -> (Result<(), Trap>, i64) {
     let text = format!("(module (memory 1) {body})");
     let module = wat::parse_str(text).expect("a valid module");
-    let normalised = normalise(&module, &known(&module), &Limits::default()).expect("a valid module");
+    let normalised = normalised(&module);
     let engine = engine_with(Nans::AsTheyCome, OptLevel::Speed);
     let module = Module::new(&engine, normalised).expect("a valid module");
     let mut store = Store::new(&engine, ());
     let instance = Instance::new(&mut store, &module, &[]).expect("nothing to import");
+    set_gas(&mut store, &instance, gas);
+    set_depth(&mut store, &instance);
     let global = instance.get_global(&mut store, GAS_NAME).expect("exported");
-    global.set(&mut store, Val::I64(gas)).expect("mutable");
     let function = instance.get_typed_func::<(), ()>(&mut store, "f").expect("exported");
     let called = function.call(&mut store, ()).map_err(|error| *error.downcast_ref().expect("a trap"));
     (called, global.get(&mut store).i64().expect("a number"))

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{DirtyMap, PageError, PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker};
+use super::super::{PageError, PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker, mark};
+
+/// Where the game's part begins.
+pub const BASE: usize = 2 * SMALL_PAGE_BYTES;
 
 /// What can happen. Selectors count from the oldest live slot, modulo how many there are.
 #[derive(Clone, Debug)]
@@ -41,7 +44,6 @@ struct Kept {
 
 pub struct Rig<T> {
     tracker: T,
-    map: DirtyMap,
     memory: Vec<u8>,
     store: PageStore,
     pub dirty: PageSet,
@@ -50,16 +52,15 @@ pub struct Rig<T> {
 }
 
 impl<T: Tracker> Rig<T> {
-    /// A memory of patterned and of zero pages, with a dirty map behind it that is marked whether the tracker looks or not.
+    /// A memory of patterned and of zero pages, with a dirty map in front that is marked whether the tracker looks or not.
     pub fn new(pages: u32, tracker: T) -> Rig<T> {
-        let map = DirtyMap::new(pages);
-        let mut memory = vec![0; map.offset() + map.pages() as usize * SMALL_PAGE_BYTES];
-        for (index, page) in memory[..map.offset()].chunks_mut(SMALL_PAGE_BYTES).enumerate().step_by(2) {
+        let mut memory = vec![0; BASE + pages as usize * SMALL_PAGE_BYTES];
+        for (index, page) in memory[BASE..].chunks_mut(SMALL_PAGE_BYTES).enumerate().step_by(2) {
             page.fill(u8::try_from(index % 250).expect("small") + 1);
         }
-        let store = PageStore::new(&memory[..map.offset()]).expect("whole pages");
+        let store = PageStore::new(&memory[BASE..]).expect("whole pages");
         let dirty = PageSet::new(pages);
-        Rig { tracker, map, memory, store, dirty, kept: vec![], gone: vec![] }
+        Rig { tracker, memory, store, dirty, kept: vec![], gone: vec![] }
     }
 
     pub fn play(&mut self, op: &Op) -> Result<(), Wrong> {
@@ -76,7 +77,7 @@ impl<T: Tracker> Rig<T> {
     }
 
     pub fn game(&self) -> &[u8] {
-        &self.memory[..self.map.offset()]
+        &self.memory[BASE..]
     }
 
     pub fn store(&self) -> &PageStore {
@@ -97,12 +98,12 @@ impl<T: Tracker> Rig<T> {
     }
 
     fn write(&mut self, page: u32, offset: u32, bytes: u32, value: u8) {
-        let end = self.map.offset();
+        let end = self.game().len();
         let start = (page as usize * SMALL_PAGE_BYTES + offset as usize) % end;
         let stop = (start + bytes.max(1) as usize).min(end);
-        self.memory[start..stop].fill(value);
-        let marks = end + start / SMALL_PAGE_BYTES..=end + (stop - 1) / SMALL_PAGE_BYTES;
-        self.memory[marks].fill(1);
+        self.memory[BASE..][start..stop].fill(value);
+        let [address, length] = [start, stop - start].map(|number| u32::try_from(number).expect("small"));
+        mark(&mut self.memory, address, length);
     }
 
     fn collect(&mut self) -> Result<(), Wrong> {
@@ -127,7 +128,7 @@ impl<T: Tracker> Rig<T> {
         let mut expected: BTreeSet<u32> = self.dirty.as_slice().iter().copied().collect();
         self.kept[index..].iter().for_each(|kept| expected.extend(&kept.after));
         let (before, mut restored) = (self.store.copied_pages(), vec![]);
-        let (game, slot) = (&mut self.memory[..self.map.offset()], self.kept[index].slot);
+        let (game, slot) = (&mut self.memory[BASE..], self.kept[index].slot);
         self.store.restore(slot, game, self.dirty.as_slice(), &mut restored).map_err(|_| Wrong::Fault)?;
         self.tracker.forget(&mut self.memory).map_err(|_| Wrong::Fault)?;
         self.dirty.clear();
@@ -156,7 +157,7 @@ impl<T: Tracker> Rig<T> {
     }
 
     fn rebase(&mut self) -> Result<(), Wrong> {
-        self.store.rebase(&self.memory[..self.map.offset()]).map_err(|_| Wrong::Fault)?;
+        self.store.rebase(&self.memory[BASE..]).map_err(|_| Wrong::Fault)?;
         self.tracker.forget(&mut self.memory).map_err(|_| Wrong::Fault)?;
         self.dirty.clear();
         self.gone.extend(self.kept.drain(..).map(|kept| kept.slot));

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{ComparePages, CopyAll, DirtyMap, PageSet, PageStore, TrackFault, Tracker};
-use super::rig::{Op, Rig, Wrong};
+use super::rig::{BASE, Op, Rig, Wrong};
 
 /// Whole numbers of WebAssembly's pages, and others.
 const PAGES: [u32; 7] = [1, 2, 3, 5, 16, 17, 32];
@@ -40,7 +40,7 @@ proptest! {
     fn w6_slots_are_whole_copies_under_every_tracker(pages in 0..PAGES.len(), ops in ops()) {
         let pages = PAGES[pages];
         prop_assert_eq!(play(pages, CopyAll, &ops), Ok(()));
-        prop_assert_eq!(play(pages, ComparePages, &ops), Ok(()));
+        prop_assert_eq!(play(pages, ComparePages::new(BASE), &ops), Ok(()));
         prop_assert_eq!(play(pages, DirtyMap::new(pages), &ops), Ok(()));
     }
 
@@ -49,7 +49,7 @@ proptest! {
     fn w6_trackers_agree(pages in 0..PAGES.len(), ops in ops()) {
         let pages = PAGES[pages];
         let mut all = Rig::new(pages, CopyAll);
-        let mut compared = Rig::new(pages, ComparePages);
+        let mut compared = Rig::new(pages, ComparePages::new(BASE));
         let mut marked = Rig::new(pages, DirtyMap::new(pages));
         for op in &ops {
             prop_assert_eq!((all.play(op), compared.play(op), marked.play(op)), (Ok(()), Ok(()), Ok(())));
@@ -91,9 +91,9 @@ fn t4_a_missed_page_is_caught() {
     let restored = [Op::Save, write(2), write(4), Op::Restore(0)];
     for (ops, wrong) in [(&saved[..], Wrong::Read { slot: 0, page: 4 }), (&restored[..], Wrong::Restored { slot: 0 })] {
         assert_eq!(play(5, DirtyMap::new(5), ops), Ok(()));
-        assert_eq!(play(5, ComparePages, ops), Ok(()));
+        assert_eq!(play(5, ComparePages::new(BASE), ops), Ok(()));
         assert_eq!(play(5, Forgetful(DirtyMap::new(5)), ops), Err(wrong));
     }
-    assert_eq!(play(5, Forgetful(ComparePages), &restored), Err(Wrong::Restored { slot: 0 }));
+    assert_eq!(play(5, Forgetful(ComparePages::new(BASE)), &restored), Err(Wrong::Restored { slot: 0 }));
     assert_eq!(play(5, Forgetful(CopyAll), &restored), Err(Wrong::Restored { slot: 0 }));
 }

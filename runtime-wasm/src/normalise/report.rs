@@ -1,0 +1,30 @@
+//! What the rewrite did to a module, for whoever asks: `retick module inspect` shows it.
+
+/// Figures of one rewritten module. They depend on the module and the limits alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Functions that the module defines.
+    pub functions: u32,
+    /// Functions that were added: for filling, copying and growing the memory.
+    pub added_functions: u32,
+    /// Mutable globals that were exported, so that a checkpoint is whole (W3).
+    pub state_globals: u32,
+    /// Places where a NaN gets its canonical bits before they show (W4).
+    pub nan_repairs: u64,
+    /// Stores that mark the pages that they write (W6).
+    pub marked_stores: u64,
+    /// Functions that can call themselves again, by whatever way, and pay from the depth budget (W5).
+    pub recursive_functions: u32,
+    /// Bytes that the heaviest chain of the other functions counts on the stack.
+    pub acyclic_stack_bytes: u64,
+    /// Bytes that recursion may count beside them.
+    pub depth_budget: u32,
+    /// Bytes in front of the game's memory, where the dirty map is.
+    pub base_bytes: u32,
+    /// Bytes of the game's memory: the whole limit (W7).
+    pub memory_bytes: u64,
+    /// Bytes of the module as it came.
+    pub original_bytes: u64,
+    /// Bytes of the module as it runs.
+    pub normalised_bytes: u64,
+}
