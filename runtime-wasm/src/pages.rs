@@ -36,6 +36,8 @@ mod map;
 mod set;
 mod store;
 mod tracker;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod userfault;
 mod versions;
 
 #[cfg(test)]
@@ -47,6 +49,9 @@ pub use self::{
     store::{PageError, PageStore, SlotId},
     tracker::{ComparePages, CopyAll, TrackFault, Tracker},
 };
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+pub use self::userfault::{ProtectPages, Unavailable};
 
 /// Bytes of a page: four of BLAKE3's chunks, one page of most machines.
 pub const SMALL_PAGE_BYTES: usize = 4096;

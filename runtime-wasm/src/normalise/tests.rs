@@ -1,8 +1,12 @@
 //! Random modules under the rewrite: the same bits whatever the engine does with NaNs, and the same results as before.
 
+mod depth;
 mod floats;
 mod gas;
+mod memory;
 mod v8;
+
+use std::fmt::Write as _;
 
 use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
 use wasm_smith::{Config as Shape, Module as Random};
@@ -99,7 +103,11 @@ fn known(module: &[u8]) -> Admitted {
 
 /// The module as it runs.
 fn normalised(module: &[u8]) -> Vec<u8> {
-    let rewritten = rewrite(module, &known(module), &Limits::default(), Marks::Map).expect("a valid module");
+    marked(module, Marks::Map)
+}
+
+fn marked(module: &[u8], marks: Marks) -> Vec<u8> {
+    let rewritten = rewrite(module, &known(module), &Limits::default(), marks).expect("a valid module");
     rewritten.bytes().to_vec()
 }
 
@@ -131,12 +139,22 @@ fn engine_with(nans: Nans, level: OptLevel) -> Engine {
     Engine::new(&config).expect("a valid configuration")
 }
 
-/// Everything that a run leaves: results and traps of each function, the memory, the globals.
-#[derive(PartialEq, Eq, Debug)]
+/// Everything that a run leaves: results and traps of each function, the memory, the globals, the gas.
+#[derive(Debug)]
 struct Left {
     returned: Vec<Result<Vec<u8>, Option<Trap>>>,
     memory: [u8; 32],
     globals: Vec<u8>,
+    gas: Option<i64>,
+    /// The memory with whatever stands in front of the game's, which is not compared.
+    whole: Option<Vec<u8>>,
+}
+
+impl PartialEq for Left {
+    fn eq(&self, other: &Left) -> bool {
+        let parts = |left: &Left| (left.returned.clone(), left.memory, left.globals.clone(), left.gas);
+        parts(self) == parts(other)
+    }
 }
 
 /// Calls every exported function of numbers once, with a NaN for each float.
@@ -148,7 +166,7 @@ fn run(engine: &Engine, module: &[u8]) -> Option<Left> {
     let base = word(&mut store, &instance, BASE_NAME).unwrap_or(0);
     let exports = module.exports().filter(|export| !export.name().starts_with("retick:"));
     let names: Vec<String> = exports.map(|export| export.name().to_owned()).collect();
-    let mut left = Left { returned: Vec::new(), memory: [0; 32], globals: Vec::new() };
+    let mut left = Left { returned: Vec::new(), memory: [0; 32], globals: Vec::new(), gas: None, whole: None };
     for name in &names {
         let Some(function) = instance.get_func(&mut store, name) else { continue };
         let ty = function.ty(&store);
@@ -165,14 +183,17 @@ fn run(engine: &Engine, module: &[u8]) -> Option<Left> {
     }
     for name in &names {
         if let Some(memory) = instance.get_memory(&mut store, name) {
+            // The original's memory may be smaller, but what it doesn't have is zero.
             let game = &memory.data(&store)[usize::try_from(base).expect("an address")..];
-            let length = game.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            left.memory = *blake3::hash(&game[..length]).as_bytes();
+            let last = game.as_chunks::<4096>().0.iter().rposition(|page| *page != [0; 4096]);
+            left.whole = Some(memory.data(&store).to_vec());
+            left.memory = *blake3::hash(&game[..last.map_or(0, |last| (last + 1) * 4096)]).as_bytes();
         }
         if let Some(global) = instance.get_global(&mut store, name) {
             append_global(&global.get(&mut store), &mut left.globals);
         }
     }
+    left.gas = instance.get_global(&mut store, GAS_NAME).and_then(|gas| gas.get(&mut store).i64());
     Some(left)
 }
 
@@ -193,6 +214,13 @@ fn set_depth(store: &mut Store<()>, instance: &Instance) {
 
 fn word(store: &mut Store<()>, instance: &Instance, name: &str) -> Option<i32> {
     instance.get_global(&mut *store, name).and_then(|global| global.get(store).i32())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
 }
 
 fn argument(ty: &ValType) -> Option<Val> {

@@ -14,6 +14,16 @@ pub enum TrackFault {
         /// Bytes that are tracked, the tracker's own among them.
         expected: usize,
     },
+    /// The memory is not where the tracked one is.
+    #[error("another memory than the one that is tracked")]
+    Moved,
+    /// The kernel doesn't tell what was written. The memory itself is what the step left, and comparing finds what differs; the
+    /// tracker may fail again.
+    #[error("the kernel does not tell what was written: error {code}")]
+    Kernel {
+        /// The system's error number.
+        code: i32,
+    },
 }
 
 /// Finds the pages that were written. It may name a page too many and never misses one; none of this is seen by the game.
@@ -29,7 +39,7 @@ pub trait Tracker {
     /// after the host has written the memory: a restore, a hydration.
     ///
     /// # Errors
-    /// [`TrackFault::Length`].
+    /// [`TrackFault::Length`], [`TrackFault::Moved`], [`TrackFault::Kernel`].
     fn forget(&mut self, memory: &mut [u8]) -> Result<(), TrackFault>;
 }
 

@@ -1,12 +1,11 @@
 //! The same modules in another engine: V8, by node where there is one.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use wasmtime::{Instance, Module, OptLevel, Store};
 
-use super::{GAS, Nans, argument, engine_with, floats, normalised, set_depth, set_gas, word};
+use super::{GAS, Nans, argument, engine_with, floats, hex, normalised, set_depth, set_gas, word};
 use crate::normalise::{BASE_NAME, GAS_NAME};
 
 /// Bytes at the front of the memory in which the modules work.
@@ -30,13 +29,6 @@ for (const line of lines) {
   console.log(Buffer.from(memory.buffer, own("base") ?? 0, 1024).toString("hex") + (gas ? gas.value : ""));
 }
 "#;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes everything");
-        text
-    })
-}
 
 /// What V8 leaves in the memories, with its tiers as they are or one alone; nothing where there is no node.
 fn in_v8(tier: &[&str], modules: &[Vec<u8>]) -> Option<Vec<String>> {

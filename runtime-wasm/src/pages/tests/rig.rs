@@ -1,6 +1,7 @@
 //! A memory with a store and a tracker, played by a script beside whole copies; the first difference is an error.
 
 use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut, Range};
 
 use super::super::{PageError, PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker, mark};
 
@@ -42,9 +43,37 @@ struct Kept {
     after: BTreeSet<u32>,
 }
 
+/// Zeroed bytes that begin where a page does, as a linear memory does.
+struct Aligned {
+    bytes: Vec<u8>,
+    span: Range<usize>,
+}
+
+impl Aligned {
+    fn new(bytes: usize) -> Aligned {
+        let buffer = vec![0; bytes + SMALL_PAGE_BYTES];
+        let start = buffer.as_ptr().align_offset(SMALL_PAGE_BYTES);
+        Aligned { bytes: buffer, span: start..start + bytes }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.span.clone()]
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.span.clone()]
+    }
+}
+
 pub struct Rig<T> {
     tracker: T,
-    memory: Vec<u8>,
+    memory: Aligned,
     store: PageStore,
     pub dirty: PageSet,
     kept: Vec<Kept>,
@@ -54,12 +83,19 @@ pub struct Rig<T> {
 impl<T: Tracker> Rig<T> {
     /// A memory of patterned and of zero pages, with a dirty map in front that is marked whether the tracker looks or not.
     pub fn new(pages: u32, tracker: T) -> Rig<T> {
-        let mut memory = vec![0; BASE + pages as usize * SMALL_PAGE_BYTES];
+        Rig::made_for(pages, |_, _| tracker)
+    }
+
+    /// As `new`, with a tracker that is made for this memory and its game's part.
+    pub fn made_for(pages: u32, tracker: impl FnOnce(&mut [u8], Range<usize>) -> T) -> Rig<T> {
+        let mut memory = Aligned::new(BASE + pages as usize * SMALL_PAGE_BYTES);
         for (index, page) in memory[BASE..].chunks_mut(SMALL_PAGE_BYTES).enumerate().step_by(2) {
             page.fill(u8::try_from(index % 250).expect("small") + 1);
         }
         let store = PageStore::new(&memory[BASE..]).expect("whole pages");
         let dirty = PageSet::new(pages);
+        let end = memory.len();
+        let tracker = tracker(&mut memory, BASE..end);
         Rig { tracker, memory, store, dirty, kept: vec![], gone: vec![] }
     }
 

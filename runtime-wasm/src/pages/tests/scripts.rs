@@ -6,9 +6,9 @@ use super::super::{ComparePages, CopyAll, DirtyMap, PageSet, PageStore, TrackFau
 use super::rig::{BASE, Op, Rig, Wrong};
 
 /// Whole numbers of WebAssembly's pages, and others.
-const PAGES: [u32; 7] = [1, 2, 3, 5, 16, 17, 32];
+pub const PAGES: [u32; 7] = [1, 2, 3, 5, 16, 17, 32];
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     // Few values, so that pages also come back to what they were; stores at the ends of pages, so that some straddle two.
     let offset = prop_oneof![Just(0), 4088_u32..4096, 0_u32..4096];
     let bytes = prop_oneof![1_u32..=8, 1_u32..12_288];
@@ -67,7 +67,7 @@ proptest! {
 }
 
 /// A tracker that loses the highest page of what it finds.
-struct Forgetful<T>(T);
+pub struct Forgetful<T>(pub T);
 
 impl<T: Tracker> Tracker for Forgetful<T> {
     fn collect(&mut self, memory: &mut [u8], store: &PageStore, dirty: &mut PageSet) -> Result<(), TrackFault> {
