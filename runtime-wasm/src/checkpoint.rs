@@ -15,7 +15,7 @@ use retick_core::tick::Tick;
 
 use crate::guest::{Guest, Program};
 use crate::hash::Trailer;
-use crate::pages::{ComparePages, PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker};
+use crate::pages::{PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker};
 use crate::tracking::AnyTracker;
 use crate::tree::{OpenTree, PageTree};
 use retick_core::runtime::StepFault;
@@ -52,7 +52,8 @@ impl States {
         let set = || PageSet::new(store.pages());
         let (unsaved, mut unhashed, found) = (set(), set(), set());
         unhashed.insert_all();
-        let (tracker, tree) = (program.tracking().tracker(program.layout()), PageTree::new());
+        let tracker = program.tracking().tracker(program.layout(), guest.whole_memory().0);
+        let tree = PageTree::new();
         let (restored, trailers, trailer) = (Vec::new(), Vec::new(), Vec::new());
         let mut states = States { store, tracker, unsaved, unhashed, tree, found, restored, trailers, trailer };
         states.forget(guest);
@@ -149,7 +150,7 @@ impl States {
     fn collect(&mut self, guest: &mut Guest) {
         let (memory, base) = guest.whole_memory();
         if self.tracker.collect(memory, &self.store, &mut self.found).is_err() {
-            self.tracker = AnyTracker::ComparePages(ComparePages::new(base));
+            self.tracker = AnyTracker::compare(base);
         }
         for page in self.found.as_slice() {
             self.unsaved.insert(*page);
@@ -163,7 +164,7 @@ impl States {
         self.unsaved.clear();
         let (memory, base) = guest.whole_memory();
         if self.tracker.forget(memory).is_err() {
-            self.tracker = AnyTracker::ComparePages(ComparePages::new(base));
+            self.tracker = AnyTracker::compare(base);
         }
     }
 }

@@ -7,3 +7,4 @@ mod growth;
 mod numbers;
 mod state;
 mod support;
+mod tracking;
