@@ -49,10 +49,29 @@ impl WasmFactory {
         tracking: Tracking,
         config: &Config,
     ) -> Result<WasmFactory, LoadError> {
-        let program = Program::compile(module, limits, tracking, config)?;
+        WasmFactory::of(module, Program::compile(module, limits, tracking, config)?)
+    }
+
+    /// Loads a module whose code is there already.
+    pub(crate) fn load_compiled(
+        module: &[u8],
+        limits: Limits,
+        tracking: Tracking,
+        config: &Config,
+        compiled: &[u8],
+    ) -> Result<WasmFactory, LoadError> {
+        WasmFactory::of(module, Program::load(module, limits, tracking, config, compiled)?)
+    }
+
+    /// What [`WasmFactory::load_compiled`] takes.
+    pub(crate) fn compiled(&self) -> Option<Vec<u8>> {
+        self.program.compiled()
+    }
+
+    fn of(module: &[u8], program: Program) -> Result<WasmFactory, LoadError> {
         let description = describe(&program)?;
         let engine = IdentityManifest::builder("wasm", engine::ENGINE_REVISION, description.tick_rate);
-        let settings = engine::SETTINGS.into_iter().chain(limits.settings());
+        let settings = engine::SETTINGS.into_iter().chain(program.limits().settings());
         let manifest = settings
             .fold(engine, |builder, (name, value)| builder.setting(name, value))
             .abi_version(abi::ABI_VERSION)

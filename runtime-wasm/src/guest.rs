@@ -4,11 +4,11 @@ use retick_core::event::EventBatch;
 use retick_core::runtime::{StepFault, abi};
 use retick_core::tick::Tick;
 use wasmtime::{
-    Config, Engine, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, Val, WasmParams,
-    WasmResults,
+    Config, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, Val, WasmParams, WasmResults,
 };
 
 use crate::admit::{self, Admitted};
+use crate::cache::code;
 use crate::error::LoadError;
 use crate::fault::fault_of;
 use crate::hash::{self, GlobalKind, Trailer};
@@ -32,16 +32,47 @@ pub(crate) struct Program {
 impl Program {
     /// Admits, normalises and compiles a module.
     pub fn compile(bytes: &[u8], limits: Limits, tracking: Tracking, config: &Config) -> Result<Program, LoadError> {
-        limits.check()?;
-        let admitted = admit::admit(bytes, &limits)?;
-        let layout = Layout::of(&admitted, &limits);
-        let tracking = tracking.resolve(&layout);
+        let (admitted, layout, tracking) = Program::admit(bytes, &limits, tracking)?;
         let normalised = rewrite(bytes, &admitted, &limits, tracking.marks())?;
-        let refused = |error: wasmtime::Error| LoadError::Engine { message: error.to_string() };
-        let engine: Engine = engine::engine(config)?;
-        let module = Module::new(&engine, normalised.bytes()).map_err(refused)?;
-        let module = host::linker(&engine)?.instantiate_pre(&module).map_err(refused)?;
+        let engine = engine::engine(config)?;
+        let module = Module::new(&engine, normalised.bytes()).map_err(|error| refused(&error))?;
+        let module = host::linker(&engine)?.instantiate_pre(&module).map_err(|error| refused(&error))?;
         Ok(Program { module, admitted, limits, layout, tracking, report: *normalised.report() })
+    }
+
+    /// Admits a module whose code is there already, as [`Program::compiled`] gave it.
+    pub fn load(
+        bytes: &[u8],
+        limits: Limits,
+        tracking: Tracking,
+        config: &Config,
+        compiled: &[u8],
+    ) -> Result<Program, LoadError> {
+        let (admitted, layout, tracking) = Program::admit(bytes, &limits, tracking)?;
+        let engine = engine::engine(config)?;
+        let stale = || LoadError::Engine { message: "the compiled code is another engine's".to_owned() };
+        let (words, code) = compiled.split_first_chunk::<REPORT_BYTES>().ok_or_else(stale)?;
+        let mut report = [0; REPORT_BYTES / 8];
+        report.iter_mut().zip(words.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+        let report = Report::from_words(report).ok_or_else(stale)?;
+        let module = code::load(&engine, code).ok_or_else(stale)?;
+        let module = host::linker(&engine)?.instantiate_pre(&module).map_err(|error| refused(&error))?;
+        Ok(Program { module, admitted, limits, layout, tracking, report })
+    }
+
+    /// The code with the report in front of it; nothing if the engine can't give it.
+    pub fn compiled(&self) -> Option<Vec<u8>> {
+        let mut compiled: Vec<u8> = self.report.to_words().into_iter().flat_map(u64::to_le_bytes).collect();
+        compiled.extend(self.module.module().serialize().ok()?);
+        Some(compiled)
+    }
+
+    fn admit(bytes: &[u8], limits: &Limits, tracking: Tracking) -> Result<(Admitted, Layout, Tracking), LoadError> {
+        limits.check()?;
+        let admitted = admit::admit(bytes, limits)?;
+        let layout = Layout::of(&admitted, limits);
+        let tracking = tracking.resolve(&layout);
+        Ok((admitted, layout, tracking))
     }
 
     pub fn layout(&self) -> &Layout {
@@ -85,6 +116,13 @@ impl Program {
     pub fn kinds(&self) -> impl Iterator<Item = GlobalKind> {
         self.admitted.globals.iter().map(|(_, kind)| *kind)
     }
+}
+
+/// Bytes of a report in front of compiled code.
+const REPORT_BYTES: usize = 12 * 8;
+
+fn refused(error: &wasmtime::Error) -> LoadError {
+    LoadError::Engine { message: error.to_string() }
 }
 
 /// What bounds a call.

@@ -76,6 +76,7 @@
 //! fault but [`StepFault::Host`](retick_core::runtime::StepFault::Host) is the same on every machine.
 
 mod admit;
+mod cache;
 mod checkpoint;
 mod engine;
 mod error;
@@ -92,6 +93,7 @@ mod runtime;
 mod tracking;
 pub mod tree;
 
+pub use cache::{DirectoryRefusal, ModuleCache};
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
 pub use limits::Limits;

@@ -28,3 +28,59 @@ pub struct Report {
     /// Bytes of the module as it runs.
     pub normalised_bytes: u64,
 }
+
+impl Report {
+    /// The figures in their order, for the module cache.
+    pub(crate) fn to_words(self) -> [u64; 12] {
+        let Report {
+            functions,
+            added_functions,
+            state_globals,
+            nan_repairs,
+            marked_stores,
+            recursive_functions,
+            acyclic_stack_bytes,
+            depth_budget,
+            base_bytes,
+            memory_bytes,
+            original_bytes,
+            normalised_bytes,
+        } = self;
+        let [functions, added_functions, state_globals] = [functions, added_functions, state_globals].map(u64::from);
+        let [recursive_functions, depth_budget, base_bytes] =
+            [recursive_functions, depth_budget, base_bytes].map(u64::from);
+        [
+            functions,
+            added_functions,
+            state_globals,
+            nan_repairs,
+            marked_stores,
+            recursive_functions,
+            acyclic_stack_bytes,
+            depth_budget,
+            base_bytes,
+            memory_bytes,
+            original_bytes,
+            normalised_bytes,
+        ]
+    }
+
+    /// The figures in this order again; nothing if one of them is too large.
+    pub(crate) fn from_words(words: [u64; 12]) -> Option<Report> {
+        let small = |word: u64| u32::try_from(word).ok();
+        Some(Report {
+            functions: small(words[0])?,
+            added_functions: small(words[1])?,
+            state_globals: small(words[2])?,
+            nan_repairs: words[3],
+            marked_stores: words[4],
+            recursive_functions: small(words[5])?,
+            acyclic_stack_bytes: words[6],
+            depth_budget: small(words[7])?,
+            base_bytes: small(words[8])?,
+            memory_bytes: words[9],
+            original_bytes: words[10],
+            normalised_bytes: words[11],
+        })
+    }
+}

@@ -17,5 +17,6 @@ pub fn module_factory() -> WasmFactory {
     let span = pack_span(DESCRIPTION_POINTER, u32::try_from(description.len()).expect("short"));
     let bytes: String = description.iter().map(|byte| format!("\\{byte:02x}")).collect();
     let text = include_str!("module.wat").replace("{span}", &span.to_string()).replace("{description}", &bytes);
-    WasmFactory::load(&wat::parse_str(text).expect("well-formed"), Limits::default()).expect("an admissible module")
+    let limits = Limits { memory_pages: 4, ..Limits::default() };
+    WasmFactory::load(&wat::parse_str(text).expect("well-formed"), limits).expect("an admissible module")
 }
