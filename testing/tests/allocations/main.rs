@@ -21,6 +21,7 @@ use retick_core::tick::{Tick, TickRate};
 use serde::{Deserialize, Serialize};
 
 mod chunked;
+mod module;
 
 /// A state without a heap, so that every allocation counted is one of the kernel's.
 #[derive(Clone, Serialize, Deserialize)]
@@ -74,10 +75,7 @@ fn factory() -> Arc<NativeFactory<Sums>> {
     Arc::new(NativeFactory::new(|sources| sources.module("main.rs", include_bytes!("main.rs"))).unwrap())
 }
 
-fn descriptor<S>(factory: &NativeFactory<S>) -> MatchDescriptor
-where
-    NativeFactory<S>: RuntimeFactory,
-{
+fn descriptor(factory: &impl RuntimeFactory) -> MatchDescriptor {
     let seats = SeatCount::new(2).unwrap();
     MatchDescriptor::new(factory.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats)
 }
@@ -87,17 +85,11 @@ fn value(seat: usize, tick: u64) -> u8 {
 }
 
 /// A session in which seat 0 is local, and a checksum is due in every tenth tick.
-fn session<S>(factory: &NativeFactory<S>) -> Session
-where
-    NativeFactory<S>: RuntimeFactory,
-{
+fn session(factory: &impl RuntimeFactory) -> Session {
     session_with(factory, SessionPolicy { checksum_cadence_ticks: 10, ..SessionPolicy::default() })
 }
 
-fn session_with<S>(factory: &NativeFactory<S>, policy: SessionPolicy) -> Session
-where
-    NativeFactory<S>: RuntimeFactory,
-{
+fn session_with(factory: &impl RuntimeFactory, policy: SessionPolicy) -> Session {
     let descriptor = descriptor(factory);
     let runtime = factory.create(&descriptor).unwrap();
     Session::new(runtime, &descriptor, policy, [Seat::new(0).unwrap()].into_iter().collect()).unwrap()
