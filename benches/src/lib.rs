@@ -6,6 +6,7 @@
 pub mod bulk;
 pub mod counters;
 pub mod curves;
+pub mod direct;
 pub mod game;
 pub mod instructions;
 pub mod machine;
