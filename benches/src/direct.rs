@@ -19,6 +19,7 @@ pub struct Direct {
     buffer: TypedFunc<u32, u32>,
     init: TypedFunc<(u32, u32), u32>,
     step: TypedFunc<(u32, u32), u32>,
+    project: Option<TypedFunc<(), i64>>,
     rewritten: Option<Rewritten>,
     /// Where the game's memory begins.
     base: usize,
@@ -65,6 +66,7 @@ impl Direct {
             buffer: instance.get_typed_func(&mut store, abi::EXPORT_BUFFER).expect("a game exports it"),
             init: instance.get_typed_func(&mut store, abi::EXPORT_INIT).expect("a game exports it"),
             step: instance.get_typed_func(&mut store, abi::EXPORT_STEP).expect("a game exports it"),
+            project: instance.get_typed_func(&mut store, abi::EXPORT_PROJECT).ok(),
             rewritten,
             base: base.map_or(0, |base| base.cast_unsigned() as usize),
             store,
@@ -94,6 +96,17 @@ impl Direct {
         let span = self.pass(block);
         self.prepare();
         self.step.call(&mut self.store, span).expect("no fault");
+    }
+
+    /// What the game shows of its state; nothing if it projects nothing. What that writes stays written.
+    ///
+    /// # Panics
+    /// When the game faults.
+    pub fn project(&mut self) -> &[u8] {
+        self.prepare();
+        let Some(project) = &self.project else { return &[] };
+        let (start, length) = abi::unpack_span(project.call(&mut self.store, ()).expect("no fault"));
+        &self.memory()[start as usize..][..length as usize]
     }
 
     fn pass(&mut self, block: &[u8]) -> (u32, u32) {
