@@ -70,6 +70,12 @@ impl<G: Game> Ggrs<G> {
         self.played
     }
 
+    /// The state.
+    #[must_use]
+    pub fn state(&self) -> &G {
+        &self.state
+    }
+
     /// The checksum that Retick would give to the state.
     ///
     /// # Panics

@@ -97,6 +97,6 @@ pub use cache::{DirectoryRefusal, ModuleCache};
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
 pub use limits::Limits;
-pub use normalise::{Normalised, normalise};
+pub use normalise::{Normalised, normalise, normalise_for};
 pub use runtime::WasmRuntime;
 pub use tracking::Tracking;

@@ -66,6 +66,7 @@ use crate::admit::{self, Admitted, RESERVED_PREFIX};
 use crate::engine::FEATURES;
 use crate::error::{LoadError, Quantity};
 use crate::limits::Limits;
+use crate::tracking::Tracking;
 use body::Bodies;
 use memory::Addresses;
 use plan::{Helpers, Plan, plan};
@@ -119,6 +120,35 @@ impl Normalised {
 pub fn normalise(module: &[u8], limits: &Limits) -> Result<Normalised, LoadError> {
     limits.check()?;
     rewrite(module, &admit::admit(module, limits)?, limits, Marks::Map)
+}
+
+/// The same for a host that finds written pages in its own way: the marks are left out where `tracking` does without them, as it
+/// may on this machine. It is the module that [`WasmFactory::load_tracking`](crate::WasmFactory::load_tracking) compiles.
+///
+/// ```
+/// use retick_wasm::{Limits, Tracking, normalise, normalise_for};
+/// # let text = r#"(module (memory (export "memory") 1 2)
+/// #   (func (export "retick_abi") (result i32) i32.const 1)
+/// #   (func (export "retick_buffer") (param i32) (result i32) i32.const 0)
+/// #   (func (export "retick_describe") (result i64) i64.const 0)
+/// #   (func (export "retick_init") (param i32 i32) (result i32) i32.const 0)
+/// #   (func (export "retick_step") (param i32 i32) (result i32)
+/// #     (i32.store (i32.const 8) (i32.const 1)) (i32.const 0)))"#;
+/// # let module = wat::parse_str(text)?;
+/// let limits = Limits::default();
+/// let without = normalise_for(&module, &limits, Tracking::CopyAll)?;
+/// assert_eq!(without.report().marked_stores, 0);
+/// assert_eq!(normalise_for(&module, &limits, Tracking::DirtyMap)?, normalise(&module, &limits)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`LoadError`], which names what was refused (W2).
+pub fn normalise_for(module: &[u8], limits: &Limits, tracking: Tracking) -> Result<Normalised, LoadError> {
+    limits.check()?;
+    let admitted = admit::admit(module, limits)?;
+    let marks = tracking.resolve(&Layout::of(&admitted, limits)).marks();
+    rewrite(module, &admitted, limits, marks)
 }
 
 /// Rewrites an admitted module.

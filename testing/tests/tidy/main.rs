@@ -51,7 +51,7 @@ fn arrows(manifest: &str) -> Vec<String> {
 
 #[test]
 fn dependencies_point_down_only() {
-    let allowed: [(&str, &[&str]); 12] = [
+    let allowed: [(&str, &[&str]); 13] = [
         ("core", &["retick-macros"]),
         ("core/macros", &[]),
         ("core/manifest", &["retick-core"]),
@@ -65,7 +65,11 @@ fn dependencies_point_down_only() {
             "examples",
             &["retick-core", "retick-authority", "retick-client", "retick-wasm", "retick-testing", "skirmish"],
         ),
-        ("benches", &["retick-core", "retick-authority", "retick-wasm", "retick-testing", "skirmish"]),
+        ("benches/kernels", &["retick-core"]),
+        (
+            "benches",
+            &["retick-core", "retick-authority", "retick-kernels", "retick-wasm", "retick-testing", "skirmish"],
+        ),
         (
             "authority/cli",
             &["retick-core", "retick-authority", "retick-client", "retick-wasm", "retick-testing", "skirmish"],
