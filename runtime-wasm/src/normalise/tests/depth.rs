@@ -1,14 +1,12 @@
 //! How deep recursion goes: one number for a module, whatever runs it on however much stack.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use wasmtime::{Instance, Module, OptLevel, Store, Trap};
 
-use super::{Nans, engine_with, hex, normalised, rewrite, set_depth, set_gas, word};
+use super::{Nans, engine_with, normalised, rewrite, set_depth, set_gas, word};
 use crate::error::{LoadError, Quantity};
 use crate::limits::Limits;
 use crate::normalise::tests::known;
+use crate::normalise::tests::v8::{hex_lines, in_v8};
 use crate::normalise::{DEPTH_NAME, Marks};
 
 /// Modules that recurse without end. Each counts its calls in a global.
@@ -88,21 +86,8 @@ for (const line of require("fs").readFileSync(0, "utf8").trim().split("\n")) {
   console.log(exports.count.value);
 }
 "#;
-    let node =
-        Command::new("node").args(tier).args(["-e", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut node = node.ok()?;
-    let mut given = node.stdin.take().expect("it was asked for");
-    modules.iter().for_each(|module| writeln!(given, "{}", hex(module)).expect("node reads"));
-    drop(given);
-    let output = node.wait_with_output().expect("node ends");
-    assert!(output.status.success(), "node failed");
-    Some(
-        String::from_utf8(output.stdout)
-            .expect("numbers")
-            .lines()
-            .map(|line| line.parse().expect("a number"))
-            .collect(),
-    )
+    let counts = in_v8(tier, SCRIPT, &hex_lines(modules))?;
+    Some(counts.iter().map(|line| line.parse().expect("a number")).collect())
 }
 
 /// W4, W5: recursion ends at the same call in every build, on every stack and in another engine, by the module's own trap.
