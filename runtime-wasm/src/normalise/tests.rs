@@ -26,8 +26,19 @@ const GAS: i64 = 1 << 40;
 /// Function calls and loop rounds after which a random module stops.
 const ROUNDS: u32 = 300;
 
+/// Whether random modules have vectors, which a script can neither give nor take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Vectors {
+    Some,
+    None,
+}
+
 /// A random module of what may load, as far as instructions go, that always ends.
 fn random_module(seed: u64) -> Option<Vec<u8>> {
+    random_module_of(seed, Vectors::Some)
+}
+
+fn random_module_of(seed: u64, vectors: Vectors) -> Option<Vec<u8>> {
     let mut entropy = vec![0; ENTROPY_BYTES];
     blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut entropy);
     let shape = Shape {
@@ -48,7 +59,7 @@ fn random_module(seed: u64) -> Option<Vec<u8>> {
         multi_value_enabled: true,
         reference_types_enabled: false,
         relaxed_simd_enabled: false,
-        simd_enabled: true,
+        simd_enabled: vectors == Vectors::Some,
         tail_call_enabled: false,
         threads_enabled: false,
         wide_arithmetic_enabled: false,
