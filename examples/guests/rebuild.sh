@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Builds the modules of examples/guests, and writes down what each was built from.
+#
+#   rebuild.sh [--check | --list] [rust] [goldens] [c] [assemblyscript]
+#
+# builds those modules, or all four, and rewrites their lists; with --list only the lists, and with --check it compares them and builds
+# nothing, as the crate's test `stale` does. examples/module.sh says which tools it needs.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../module.sh"
+
+guests=examples/guests
+rust_sources=(
+  "${kernel_sources[@]}"
+  $guests/Cargo.toml
+  $guests/rust/.cargo/config.toml
+  $guests/rust/Cargo.lock
+  $guests/rust/Cargo.toml
+  $guests/rust/src
+  $guests/src
+)
+
+rust() {
+  module=$guests/rust/forage.wasm sources=("${rust_sources[@]}")
+  build() { build_rust $guests/rust guests_guest; }
+}
+
+goldens() {
+  module=$guests/rust/goldens.wasm sources=("${rust_sources[@]}")
+  build() { build_rust $guests/rust guests_guest --features goldens; }
+}
+
+c() {
+  module=$guests/c/forage.wasm sources=($guests/c/forage.c runtime-wasm/guest/c/retick.h)
+  build() { build_c $guests/c/forage.c; }
+}
+
+assemblyscript() {
+  module=$guests/assemblyscript/forage.wasm
+  sources=($guests/assemblyscript/forage.ts runtime-wasm/guest/assemblyscript/retick.ts)
+  build() { build_assemblyscript $guests/assemblyscript/forage.ts; }
+}
+
+mode=
+case "${1:-}" in --*) mode=$1 && shift ;; esac
+[ $# -gt 0 ] || set -- rust goldens c assemblyscript
+for guest in "$@"; do
+  case "$guest" in
+    rust | goldens | c | assemblyscript) "$guest" && run_module "$mode" ;;
+    *) echo "usage: rebuild.sh [--check | --list] [rust] [goldens] [c] [assemblyscript]" >&2 && exit 2 ;;
+  esac
+done
