@@ -3,8 +3,8 @@
 #
 #   rebuild.sh [--check | --list] [rust] [goldens] [c] [assemblyscript]
 #
-# builds those modules, or all four, and rewrites their lists; with --list only the lists, and with --check it compares them and builds
-# nothing, as the crate's test `stale` does. examples/module.sh says which tools it needs.
+# builds those modules, or all of them, and rewrites their lists; with --list only the lists, and with --check it compares them and
+# builds nothing, as the crate's test `stale` does. examples/module.sh says which tools it needs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../module.sh"
 
@@ -22,22 +22,29 @@ rust_sources=(
 rust() {
   module=$guests/rust/forage.wasm sources=("${rust_sources[@]}")
   build() { build_rust $guests/rust guests_guest; }
+  run_module "$mode"
 }
 
 goldens() {
   module=$guests/rust/goldens.wasm sources=("${rust_sources[@]}")
   build() { build_rust $guests/rust guests_guest --features goldens; }
+  run_module "$mode"
 }
 
 c() {
-  module=$guests/c/forage.wasm sources=($guests/c/forage.c runtime-wasm/guest/c/retick.h)
-  build() { build_c $guests/c/forage.c; }
+  build() { build_c "${module%.wasm}.c"; }
+  for module in $guests/c/{forage,fields}.wasm; do
+    sources=("${module%.wasm}.c" runtime-wasm/guest/c/retick.h)
+    run_module "$mode"
+  done
 }
 
 assemblyscript() {
-  module=$guests/assemblyscript/forage.wasm
-  sources=($guests/assemblyscript/forage.ts runtime-wasm/guest/assemblyscript/retick.ts)
-  build() { build_assemblyscript $guests/assemblyscript/forage.ts; }
+  build() { build_assemblyscript "${module%.wasm}.ts"; }
+  for module in $guests/assemblyscript/{forage,fields}.wasm; do
+    sources=("${module%.wasm}.ts" runtime-wasm/guest/assemblyscript/retick.ts)
+    run_module "$mode"
+  done
 }
 
 mode=
@@ -45,7 +52,7 @@ case "${1:-}" in --*) mode=$1 && shift ;; esac
 [ $# -gt 0 ] || set -- rust goldens c assemblyscript
 for guest in "$@"; do
   case "$guest" in
-    rust | goldens | c | assemblyscript) "$guest" && run_module "$mode" ;;
+    rust | goldens | c | assemblyscript) "$guest" ;;
     *) echo "usage: rebuild.sh [--check | --list] [rust] [goldens] [c] [assemblyscript]" >&2 && exit 2 ;;
   esac
 done

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Forage`] | the game in Rust, native here and a module in `rust/` |
 //! | `c/` `assemblyscript/` | the same game, on `retick.h` and `retick.ts` |
+//! | `c/fields.c` `assemblyscript/fields.ts` | modules with a field of every kind, which hold these two to the kernel |
 //! | [`Goldens`] | a game that shows the bits of every function of `retick_guest::math`, to be compared between native and module |
 //!
 //! `rebuild.sh` builds the modules; they are committed, each with the list of what it was built from.

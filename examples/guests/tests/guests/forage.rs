@@ -3,7 +3,7 @@
 
 use retick_core::config::SessionConfig;
 use retick_core::event::Emitted;
-use retick_core::frame::CommandSource;
+use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::InputSchema;
 use retick_core::rng::{RngStream, SessionSeed};
@@ -25,6 +25,8 @@ const SEATS: u8 = 4;
 const TICKS: u64 = 2_000;
 /// Ticks of one rollback.
 const WINDOW: u64 = 8;
+/// Malformed commands of one tick in the middle.
+const LARGE_COMMANDS: u64 = 40;
 
 fn modules() -> [(&'static str, WasmFactory); 3] {
     MODULES.map(|(language, module)| (language, WasmFactory::load(module, Limits::default()).expect(language)))
@@ -70,6 +72,10 @@ fn push(batch: &mut StepBatch, schema: &InputSchema, script: u64, tick: Tick) {
         batch.push_command(CommandSource::Game(seat), b"not a command");
         batch.push_command(CommandSource::Authority, RESET);
         batch.push_command(CommandSource::Authority, b"");
+    }
+    // More than the modules' memory begins with, so that the buffer makes it grow, and a rollback makes it shrink.
+    if index == 1_001 {
+        (0..LARGE_COMMANDS).for_each(|_| batch.push_command(CommandSource::Authority, &[1; MAX_COMMAND_BYTES]));
     }
 }
 
@@ -123,7 +129,7 @@ fn assert_premise(output: &Output) {
     let headings = (0..output.kept.len()).map(|index| &shown(index)[12..16]);
     let resting = headings.clone().filter(|heading| **heading == [0; 4]).count();
     assert!(resting > 200 && headings.count() - resting > 1_000, "{resting} ticks at rest");
-    assert_eq!(output.malformed_commands, 2 * (TICKS / 333));
+    assert_eq!(output.malformed_commands, 2 * (TICKS / 333) + LARGE_COMMANDS);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! One game from three languages against its native self, and the bits of math.
+//! One game from three languages against its native self, the SDKs of two of them against the kernel, and the bits of math.
 
+mod fields;
 mod forage;
 mod goldens;
 #[path = "../../../stale.rs"]
@@ -9,7 +10,9 @@ const ADVICE: &str = "run examples/guests/rebuild.sh and commit what it writes";
 
 #[test]
 fn the_modules_are_built_from_these_sources() {
-    for module in ["rust/forage", "rust/goldens", "c/forage", "assemblyscript/forage"] {
+    for module in
+        ["rust/forage", "rust/goldens", "c/forage", "c/fields", "assemblyscript/forage", "assemblyscript/fields"]
+    {
         stale::assert_fresh(&format!("examples/guests/{module}.wasm"), ADVICE);
     }
 }
