@@ -5,20 +5,11 @@
 #   rebuild.sh --list    rewrites skirmish.wasm.sources alone, for the module that is here
 #   rebuild.sh --check   compares the sources with skirmish.wasm.sources and builds nothing; the crate's test `stale` does the same
 #
-# What it needs, and which variables it reads, stands in the script that it shares with others.
+# runtime-wasm/guest/module.sh says which tools it needs.
 set -euo pipefail
-export LC_ALL=C
+source "$(dirname "${BASH_SOURCE[0]}")/../../runtime-wasm/guest/module.sh"
 
-here=$(cd "$(dirname "$0")" && pwd -P)
-root=$(cd "$here/../.." && pwd -P)
-source "$root/runtime-wasm/guest/rebuild-lib.sh"
-
-name=skirmish
-what='examples/skirmish/skirmish.wasm was built from, and the module'
-guest=examples/skirmish/guest
-packages=(skirmish-guest)
-modules=(examples/skirmish/skirmish.wasm)
-list=examples/skirmish/skirmish.wasm.sources
+module=examples/skirmish/skirmish.wasm
 sources=(
   "${kernel_sources[@]}"
   examples/skirmish/Cargo.toml
@@ -27,7 +18,10 @@ sources=(
   examples/skirmish/guest/Cargo.toml
   examples/skirmish/guest/src
   examples/skirmish/src
-  "${sdk_sources[@]}"
 )
 
-rebuild "$@"
+build() {
+  build_rust examples/skirmish/guest skirmish_guest
+}
+
+run_module "$@"

@@ -1,23 +1,16 @@
-//! The committed module is built from the committed sources. `rebuild.sh` writes the list that this test reads.
-
-use std::path::Path;
+//! The committed module is built from the committed sources.
 
 #[path = "../../../runtime-wasm/guest/stale.rs"]
-mod shared;
+mod stale;
 
-fn check(check: impl FnOnce(shared::SourceList<'_>)) {
-    let root = &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let advice = "run examples/skirmish/rebuild.sh and commit what it writes";
-    check(shared::SourceList { root, path: "examples/skirmish/skirmish.wasm.sources", advice });
-}
+const ADVICE: &str = "run examples/skirmish/rebuild.sh and commit what it writes";
 
 #[test]
 fn the_module_is_built_from_these_sources() {
-    check(|list| list.assert_current(&["examples/skirmish/skirmish.wasm"]));
+    stale::assert_fresh("examples/skirmish/skirmish.wasm", ADVICE);
 }
 
-/// The module computes with the same dependencies as the native build: otherwise the two could differ in a bit.
 #[test]
 fn the_module_is_locked_to_the_versions_of_the_workspace() {
-    check(|list| list.assert_locked("examples/skirmish/guest/Cargo.lock", &["skirmish-guest"]));
+    stale::assert_locked("examples/skirmish/guest", &["skirmish-guest"], ADVICE);
 }

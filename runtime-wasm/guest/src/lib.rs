@@ -7,9 +7,12 @@
 //! |---|---|
 //! | [`export_game!`] | the module's exports for a game |
 //! | [`no_std_runtime!`] | allocator and panic handler, for modules without the standard library |
+//! | [`prelude`] | what a game imports |
+//! | `GameInput`, `InputSchema` | the game's own input type, typed by its schema: `context.input(seat)` can't be out of range |
+//! | `InitContext::rng`, `RngStream` | random streams by name, from the match's seed; kept in the state, so that a rollback takes draws back |
 //! | `StepContext::emit` | a presentation event, which leaves the module at once; never part of the state |
 //! | [`log!`] | a line for whoever debugs the game; never part of the state |
-//! | [`prelude`] | what a game imports |
+//! | [`math`] | sines, roots, powers and fixed-point numbers with the same bits everywhere |
 //! | [`Guest`] | what the exports do, over byte slices: a module's logic on any machine, for tests |
 //!
 //! # A whole game
@@ -18,12 +21,18 @@
 //! standard library it begins with `#![no_std]` and ends with `retick_guest::no_std_runtime!();`.
 //!
 //! ```
+//! use retick_guest::log;
 //! use retick_guest::prelude::*;
 //!
-//! /// Whoever presses most often is ahead.
+//! /// Whoever presses most often is ahead; now and then a press counts twice.
 //! struct Race {
 //!     presses: Vec<u32>,
+//!     luck: RngStream,
 //! }
+//!
+//! /// Presentation events of this module of the game.
+//! const TRACK: u16 = 1;
+//! const DOUBLED: u16 = 1;
 //!
 //! #[derive(Clone)]
 //! struct Press(bool);
@@ -54,11 +63,19 @@
 //!         }
 //!     }
 //!     fn init(context: &InitContext<'_>) -> Result<Self, u32> {
-//!         Ok(Race { presses: vec![0; context.seats.count()] })
+//!         log!("a race of {}", context.seats.count());
+//!         Ok(Race { presses: vec![0; context.seats.count()], luck: context.rng("luck") })
 //!     }
 //!     fn step(&mut self, context: &StepContext<'_, Self>) {
 //!         for (seat, presses) in context.seats().zip(&mut self.presses) {
-//!             *presses += u32::from(context.input(seat).0);
+//!             if context.input(seat).0 {
+//!                 let doubled = self.luck.range(1..=6) == 6;
+//!                 *presses = presses.wrapping_add(if doubled { 2 } else { 1 });
+//!                 if doubled {
+//!                     let source = u32::from(seat.number());
+//!                     context.emit(EventId { module: TRACK, source, event: DOUBLED }, &presses.to_le_bytes());
+//!                 }
+//!             }
 //!         }
 //!     }
 //!     fn project(&self, out: &mut Vec<u8>) {
@@ -81,11 +98,15 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! Other languages: the interface is written down in `docs/guest-abi.md`, with `c/retick.h` and `assemblyscript/retick.ts` beside
+//! this crate; `examples/guests` is one game in all three.
+//!
 //! # Rules for a guest
 //!
 //! - Everything in the module's memory is state, the allocator's bookkeeping included: it is saved, restored and hashed. So a
 //!   step that allocates nothing is a step that is cheap to save.
 //! - A panic logs its message and traps; on a confirmed frame that ends the match on every machine alike.
+//! - What the platform's libm computes differs from machine to machine: functions of floats come from [`math`].
 //! - Only the ABI's exports enter the module, one at a time and on one thread. Threads are refused, here and at admission.
 #![no_std]
 
@@ -100,6 +121,7 @@ mod events;
 mod guest;
 mod log;
 
+pub mod math;
 pub mod prelude;
 
 #[cfg(target_arch = "wasm32")]

@@ -25,3 +25,5 @@ pub use retick_core::rng::RngStream;
 pub use retick_core::runtime::{Capabilities, GameDescription, InitContext, NoCommand, Simulation, StepContext};
 pub use retick_core::seat::{ControlEpoch, Presence, Seat, SeatCount};
 pub use retick_core::tick::{Tick, TickRate};
+
+pub use crate::math;

@@ -61,6 +61,7 @@ fn dependencies_point_down_only() {
         ("runtime-wasm/guest", &["retick-core"]),
         ("testing", &["retick-core", "retick-authority", "retick-wasm"]),
         ("examples/skirmish", &["retick-core"]),
+        ("examples/guests", &["retick-core", "retick-guest"]),
         (
             "examples",
             &["retick-core", "retick-authority", "retick-client", "retick-wasm", "retick-testing", "skirmish"],

@@ -1,22 +1,18 @@
-//! The committed modules are built from the committed sources. `rebuild.sh` writes the list that this test reads.
-
-use std::path::Path;
+//! The committed modules are built from the committed sources.
 
 #[path = "../../../../runtime-wasm/guest/stale.rs"]
 mod shared;
 
-fn check(check: impl FnOnce(shared::SourceList<'_>)) {
-    let root = &Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let advice = "run benches/kernels/rebuild.sh and commit what it writes";
-    check(shared::SourceList { root, path: "benches/kernels/modules.sources", advice });
-}
+const ADVICE: &str = "run benches/kernels/rebuild.sh and commit what it writes";
 
 #[test]
 fn the_modules_are_built_from_these_sources() {
-    check(|list| list.assert_current(&["benches/kernels/floats.wasm", "benches/kernels/stores.wasm"]));
+    for module in ["benches/kernels/floats.wasm", "benches/kernels/stores.wasm"] {
+        shared::assert_fresh(module, ADVICE);
+    }
 }
 
 #[test]
 fn the_modules_are_locked_to_the_versions_of_the_workspace() {
-    check(|list| list.assert_locked("benches/kernels/guest/Cargo.lock", &["floats-guest", "stores-guest"]));
+    shared::assert_locked("benches/kernels/guest", &["floats-guest", "stores-guest"], ADVICE);
 }
