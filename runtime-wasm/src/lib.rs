@@ -77,6 +77,7 @@
 
 mod admit;
 mod checkpoint;
+mod contents;
 mod engine;
 mod error;
 mod factory;
@@ -92,6 +93,7 @@ mod runtime;
 mod tracking;
 pub mod tree;
 
+pub use contents::{Contents, Export, ExportKind};
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
 pub use limits::Limits;

@@ -1,6 +1,7 @@
 //! The runtime's contract, on modules that were written to break it. Each test's name carries the rule or case that it pins.
 
 mod admission;
+mod contents;
 mod events;
 mod faults;
 mod growth;
