@@ -116,7 +116,7 @@ pub struct Options {
     pub depths: Vec<u64>,
     /// The session config; `None` for the values [nearest to zero](nearest_to_zero).
     pub config: Option<SessionConfig>,
-    /// Which percentile [`Budgets::tail_step_micros`] bounds, 1 to 100.
+    /// Which percentile [`Budgets::tail_step_micros`] bounds, 1 to 100; beyond these, the nearer of them.
     pub percentile: u8,
     /// What the game may take.
     pub budgets: Budgets,

@@ -55,19 +55,19 @@ fn inspect_tells_what_a_module_is() {
 
 #[test]
 fn certify_passes_the_committed_game_and_names_each_budget_that_it_exceeds() {
-    let output = retick(&["module", "certify", SKIRMISH, "--ticks", "60", "--seed", "3"]);
+    let output = retick(&["module", "certify", SKIRMISH, "--ticks", "30", "--seed", "3"]);
     let said = stdout(&output);
     assert!(output.status.success(), "{said}{}", stderr(&output));
     for words in ["2 matches: 2 seats, seed 3; 8 seats, seed 3", "replayed_ticks", "µs", "\ncertified\n"] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let small = ["module", "certify", SKIRMISH, "--ticks", "40", "--seats", "2", "--json"];
+    let small = ["module", "certify", SKIRMISH, "--ticks", "20", "--seats", "2", "--json"];
     let passed = document(&small, 0);
     assert_eq!(keys(&passed), ["figures", "findings", "identity", "log", "matches", "passed"]);
     assert_eq!((&passed["passed"], passed["findings"].as_array().unwrap().len()), (&true.into(), 0));
     assert_eq!(passed["matches"], serde_json::json!([{"seats": 2, "seed": 1}]));
     assert_eq!(keys(&passed["figures"]).len(), 13);
-    assert_eq!(passed["figures"]["replayed_ticks"], 40);
+    assert_eq!(passed["figures"]["replayed_ticks"], 20);
     let gas = passed["figures"]["gas"]["value"].as_u64().unwrap();
     assert!(gas > 0 && passed["figures"]["step"]["median_nanos"].as_u64().unwrap() > 0);
 
@@ -82,14 +82,13 @@ fn certify_passes_the_committed_game_and_names_each_budget_that_it_exceeds() {
         ("--max-memory-pages", "0", "RTK-M205"),
         ("--max-projection-bytes", "0", "RTK-M206"),
     ] {
-        let arguments = [&small[..], &[budget, most]].concat();
-        let failed = document(&arguments, 1);
+        let output = retick(&[&small[..], &[budget, most]].concat());
+        assert_eq!(output.status.code(), Some(1), "{budget}: {}", stderr(&output));
+        assert!(stderr(&output).contains(code), "{budget}: {}", stderr(&output));
+        let failed: Value = serde_json::from_str(&stdout(&output)).unwrap();
         assert_eq!((&failed["passed"], &failed["findings"][0]["code"]), (&false.into(), &code.into()), "{budget}");
-        assert!(
-            failed["findings"][0]["message"].as_str().unwrap().contains(&format!("of which {most}"))
-                || code < "RTK-M203"
-        );
-        check_refused(&arguments, 1, &[code]);
+        let message = failed["findings"][0]["message"].as_str().unwrap();
+        assert!(message.contains(&format!("of which {most} are allowed")), "{message}");
     }
     let both = [&small[..7], &["--max-gas", "1", "--max-pages", "0"]].concat();
     let output = retick(&both);
@@ -181,7 +180,7 @@ fn normalise_writes_what_runs() {
     assert!(output.status.success(), "{}", stderr(&output));
     let module = fs::read(SKIRMISH).unwrap();
     let written = fs::read(&file).unwrap();
-    assert_eq!(written, normalise(&module, &Limits::default()).unwrap().bytes());
+    assert!(written == normalise(&module, &Limits::default()).unwrap().bytes());
     assert!(stdout(&output).contains(&format!("{} bytes became {}", module.len(), written.len())));
     // What runs is no game's module again: it has a page of marks more than a game may have.
     check_refused(&["module", "inspect", path], 2, &["257 memory pages"]);
