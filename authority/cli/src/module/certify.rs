@@ -178,7 +178,7 @@ fn print(certificate: &Certificate) {
         println!("identity {identity}");
     }
     let trials = certificate.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    println!("{} matches: {trials}\n", certificate.trials.len());
+    println!("matches: {trials}\n");
     let figures = &certificate.figures;
     counts(figures).into_iter().for_each(|(name, count)| println!("  {name:<20}{count:>12}"));
     for (name, worst) in worsts(figures) {
