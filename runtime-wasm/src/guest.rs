@@ -272,9 +272,14 @@ impl Guest {
         (self.memory.data_mut(&mut self.store), self.base)
     }
 
+    /// The memory's size as the game knows it, in pages of 64 KiB.
+    pub fn known_pages(&mut self) -> u32 {
+        self.pages.get(&mut self.store).i32().unwrap_or_default().cast_unsigned()
+    }
+
     /// Appends the trailer of the state as it is.
     pub fn append_trailer(&mut self, tick: Tick, out: &mut Vec<u8>) {
-        let pages = self.pages.get(&mut self.store).i32().unwrap_or_default().cast_unsigned();
+        let pages = self.known_pages();
         hash::begin_trailer(tick, pages, out);
         for global in &self.globals {
             hash::append_global(&global.get(&mut self.store), out);

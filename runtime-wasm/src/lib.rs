@@ -78,6 +78,7 @@
 mod admit;
 mod cache;
 mod checkpoint;
+mod contents;
 mod engine;
 mod error;
 mod factory;
@@ -94,6 +95,7 @@ mod tracking;
 pub mod tree;
 
 pub use cache::{DirectoryRefusal, ModuleCache};
+pub use contents::{Contents, Export, ExportKind};
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
 pub use factory::WasmFactory;
 pub use limits::Limits;

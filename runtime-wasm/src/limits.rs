@@ -129,7 +129,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Every limit by its name, for the identity (K11). The pattern has no `..`, so that no limit is forgotten.
-    pub(crate) fn settings(&self) -> [(&'static str, u64); 16] {
+    pub fn settings(&self) -> [(&'static str, u64); 16] {
         let Limits {
             module_bytes,
             functions,

@@ -77,6 +77,11 @@ impl WasmRuntime {
         self.guest.memory()
     }
 
+    /// Pages of 64 KiB that the game knows its memory to have (W7).
+    pub fn known_pages(&mut self) -> u32 {
+        self.guest.known_pages()
+    }
+
     /// The trailer of the state's canonical bytes, which follow [`memory`](Self::memory): the tick, the pages that the game
     /// knows, and its mutable globals (K5).
     pub fn trailer(&mut self) -> Vec<u8> {

@@ -10,6 +10,7 @@
 //!  └──────────────────┘                              │ checkers   I1 … I8                  │
 //!    fixtures, twins: games to try the kit on        └─────────────────────────────────────┘
 //!    environment: machines that differ in all that must not reach a state
+//!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
 //!
 //! One `u64` seed reproduces a match, and stands in every failure (T2). Every check proves its premise and says where it first
@@ -42,6 +43,8 @@
 //! ```
 
 pub mod assert;
+#[cfg(feature = "wasm")]
+pub mod certify;
 pub mod checkers;
 pub mod environment;
 pub mod fixtures;

@@ -1,4 +1,4 @@
-//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism.
+//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism, inspects and certifies modules.
 //!
 //! Results go to standard output, errors to standard error with exit code 2; exit code 1 means that a check was run and failed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks on its standard streams")]
@@ -6,6 +6,7 @@
 mod demo;
 mod failure;
 mod games;
+mod module;
 mod proxy;
 mod serve;
 mod synctest;
@@ -36,6 +37,8 @@ enum Command {
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
+    /// Inspect, certify or rewrite a game module
+    Module(module::ModuleArguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
+        Command::Module(arguments) => module::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,18 +5,15 @@ use std::time::Instant;
 
 use clap::Args;
 use retick_core::identity::MatchDescriptor;
-use retick_core::input::InputSchema;
-use retick_core::rng::{RngStream, SessionSeed};
+use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
-use retick_core::seat::{Seat, SeatCount};
-use retick_core::tick::Tick;
+use retick_core::seat::SeatCount;
 use retick_testing::assert::{GameFault, check_deterministic, check_hydration, check_synctest};
+use retick_testing::certify::made_up_inputs;
 
 use crate::failure::Failure;
 use crate::games;
 
-/// For how many ticks a made-up player holds an input.
-const HOLD_TICKS: u64 = 9;
 /// Every how many ticks a fresh instance takes over, in the hydration check.
 const HYDRATE_EVERY_TICKS: u64 = 97;
 
@@ -79,17 +76,5 @@ fn timed<T>(what: &str, check: impl FnOnce() -> Result<T, GameFault>) -> Result<
         }
         Err(GameFault::Create(error)) => Err(Failure::Create(error)),
         Err(fault) => Err(Failure::CheckFailed(format!("{what}: {fault}"))),
-    }
-}
-
-/// Players who know no more than the schema: each holds a drawn input for a while.
-fn made_up_inputs(schema: InputSchema, seed: u64) -> impl Fn(Seat, Tick) -> Vec<u8> {
-    move |seat, tick| {
-        let hold = (tick.index() + seat.index() as u64 * 4) / HOLD_TICKS;
-        let mut draws = RngStream::derive(&SessionSeed::from_u64(seed), &format!("seat {seat} hold {hold}"));
-        schema.pack_raw(|field| match field.kind().greatest_raw().checked_add(1).and_then(std::num::NonZeroU64::new) {
-            Some(values) => draws.below_u64(values),
-            None => draws.next_u64(),
-        })
     }
 }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod cache;
+mod contents;
 mod document;
 mod events;
 mod faults;

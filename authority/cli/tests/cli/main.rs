@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
 
 mod demo;
+mod module;
 mod serve;
 mod synctest;
 mod verify;
@@ -40,9 +41,13 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "serve", "verify", "synctest"] {
+    for command in ["demo", "serve", "verify", "synctest", "module"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
+    }
+    for command in ["inspect", "certify", "normalise"] {
+        assert!(stdout(&retick(&["module", "--help"])).contains(command), "{command}");
+        assert!(retick(&["module", command, "--help"]).status.success(), "{command}");
     }
     check_refused(&["no-such-command"], 2, &["no-such-command"]);
 }
