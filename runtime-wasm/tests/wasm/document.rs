@@ -124,7 +124,7 @@ fn w5_the_documented_limits_are_the_defaults() {
         format!("| memory | {} |", mib(limits.memory_pages << 16)),
         format!("| {}; {} |", grouped(limits.gas_per_tick), grouped(limits.init_gas)),
         format!("| {}; {} |", grouped(limits.log_gas), grouped(limits.event_gas)),
-        format!("| stack of native calls | {} |", kib(limits.stack_bytes)),
+        format!("| stack that calls count | {} |", kib(limits.stack_bytes)),
         format!("{} bytes of it are kept", grouped(limits.log_line_bytes)),
         format!("most seats, at most {MAX_SEATS}"),
         format!("At most {MAX_INPUT_BYTES} bytes"),
