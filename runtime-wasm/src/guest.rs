@@ -71,7 +71,7 @@ impl Program {
         limits.check()?;
         let admitted = admit::admit(bytes, limits)?;
         let layout = Layout::of(&admitted, limits);
-        let tracking = tracking.resolve(&layout);
+        let tracking = tracking.resolve();
         Ok((admitted, layout, tracking))
     }
 

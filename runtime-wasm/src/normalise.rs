@@ -147,7 +147,7 @@ pub fn normalise(module: &[u8], limits: &Limits) -> Result<Normalised, LoadError
 pub fn normalise_for(module: &[u8], limits: &Limits, tracking: Tracking) -> Result<Normalised, LoadError> {
     limits.check()?;
     let admitted = admit::admit(module, limits)?;
-    let marks = tracking.resolve(&Layout::of(&admitted, limits)).marks();
+    let marks = tracking.resolve().marks();
     rewrite(module, &admitted, limits, marks)
 }
 

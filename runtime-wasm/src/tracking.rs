@@ -1,7 +1,6 @@
 //! Which way of finding written pages a game gets. It is this machine's choice alone: states, checksums, faults and the identity
 //! are the same under each of them.
 
-use crate::limits::PAGE_BYTES;
 use crate::normalise::{Layout, Marks};
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 use crate::pages::ProtectPages;
@@ -17,7 +16,9 @@ use crate::pages::{ComparePages, CopyAll, DirtyMap, PageSet, PageStore, TrackFau
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Tracking {
-    /// By the memory's size: every page of one of up to 128 KiB, and the dirty map for all larger ones.
+    /// The dirty map, for memories of any size and on every platform: of 64 KiB, the least that a module can have, a save costs a
+    /// tenth of copying all of it when one page was written, and no more when all were; and a larger one gains more
+    /// (`benches/RESULTS.md`).
     #[default]
     Automatic,
     /// Every page counts as written.
@@ -32,14 +33,10 @@ pub enum Tracking {
     ProtectPages,
 }
 
-/// The largest memory that is copied whole, in bytes: below it, that is as fast as marking, and steps are faster.
-const COPIED_WHOLE_BYTES: u64 = 2 * PAGE_BYTES;
-
 impl Tracking {
-    /// What stands behind [`Tracking::Automatic`] for a game; all others stand for themselves.
-    pub(crate) fn resolve(self, layout: &Layout) -> Tracking {
+    /// What stands behind [`Tracking::Automatic`], and behind what this machine doesn't have.
+    pub(crate) fn resolve(self) -> Tracking {
         match self {
-            Tracking::Automatic if u64::from(layout.game_bytes()) <= COPIED_WHOLE_BYTES => Tracking::CopyAll,
             Tracking::Automatic => Tracking::DirtyMap,
             Tracking::ProtectPages if !can_protect() => Tracking::DirtyMap,
             chosen => chosen,

@@ -1,6 +1,6 @@
 //! What the rewrite did to a module, for whoever asks: `retick module inspect` shows it.
 
-/// Figures of one rewritten module. They depend on the module and the limits alone.
+/// Figures of one rewritten module. They depend on the module, the limits and the way of tracking alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Functions that the module defines.
