@@ -14,7 +14,7 @@ use crate::fault::fault_of;
 use crate::hash::{self, GlobalKind, Trailer};
 use crate::host::{self, Host};
 use crate::limits::Limits;
-use crate::normalise::{DEPTH_NAME, GAS_NAME, Layout, PAGES_NAME, Report, global_name, rewrite};
+use crate::normalise::{DEPTH_NAME, FIGURES, GAS_NAME, Layout, PAGES_NAME, Report, global_name, rewrite};
 use crate::pages::mark;
 use crate::tracking::Tracking;
 use crate::{engine, memory};
@@ -52,9 +52,9 @@ impl Program {
         let engine = engine::engine(config)?;
         let stale = || LoadError::Engine { message: "the compiled code is another engine's".to_owned() };
         let (words, code) = compiled.split_first_chunk::<REPORT_BYTES>().ok_or_else(stale)?;
-        let mut report = [0; REPORT_BYTES / 8];
-        report.iter_mut().zip(words.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
-        let report = Report::from_words(report).ok_or_else(stale)?;
+        let mut figures = [0; FIGURES];
+        figures.iter_mut().zip(words.as_chunks().0).for_each(|(figure, bytes)| *figure = u64::from_le_bytes(*bytes));
+        let report = Report::from_figures(figures).ok_or_else(stale)?;
         let module = code::load(&engine, code).ok_or_else(stale)?;
         let module = host::linker(&engine)?.instantiate_pre(&module).map_err(|error| refused(&error))?;
         Ok(Program { module, admitted, limits, layout, tracking, report })
@@ -62,7 +62,8 @@ impl Program {
 
     /// The code with the report in front of it; nothing if the engine can't give it.
     pub fn compiled(&self) -> Option<Vec<u8>> {
-        let mut compiled: Vec<u8> = self.report.to_words().into_iter().flat_map(u64::to_le_bytes).collect();
+        let figures = self.report.figures().into_iter();
+        let mut compiled: Vec<u8> = figures.flat_map(|(_, figure)| figure.to_le_bytes()).collect();
         compiled.extend(self.module.module().serialize().ok()?);
         Some(compiled)
     }
@@ -119,7 +120,7 @@ impl Program {
 }
 
 /// Bytes of a report in front of compiled code.
-const REPORT_BYTES: usize = 12 * 8;
+const REPORT_BYTES: usize = FIGURES * 8;
 
 fn refused(error: &wasmtime::Error) -> LoadError {
     LoadError::Engine { message: error.to_string() }

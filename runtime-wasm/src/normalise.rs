@@ -73,6 +73,7 @@ use plan::{Helpers, Plan, plan};
 
 pub(crate) use layout::Layout;
 pub(crate) use memory::Marks;
+pub(crate) use report::FIGURES;
 pub use report::Report;
 
 /// Section id of custom sections.

@@ -29,9 +29,12 @@ pub struct Report {
     pub normalised_bytes: u64,
 }
 
+/// How many figures a report has.
+pub(crate) const FIGURES: usize = 12;
+
 impl Report {
-    /// The figures in their order, for the module cache.
-    pub(crate) fn to_words(self) -> [u64; 12] {
+    /// Every figure by its name, for tools. The pattern has no `..`, so that none is forgotten.
+    pub fn figures(&self) -> [(&'static str, u64); FIGURES] {
         let Report {
             functions,
             added_functions,
@@ -45,42 +48,53 @@ impl Report {
             memory_bytes,
             original_bytes,
             normalised_bytes,
-        } = self;
-        let [functions, added_functions, state_globals] = [functions, added_functions, state_globals].map(u64::from);
-        let [recursive_functions, depth_budget, base_bytes] =
-            [recursive_functions, depth_budget, base_bytes].map(u64::from);
+        } = *self;
         [
-            functions,
-            added_functions,
-            state_globals,
-            nan_repairs,
-            marked_stores,
-            recursive_functions,
-            acyclic_stack_bytes,
-            depth_budget,
-            base_bytes,
-            memory_bytes,
-            original_bytes,
-            normalised_bytes,
+            ("functions", functions.into()),
+            ("added_functions", added_functions.into()),
+            ("state_globals", state_globals.into()),
+            ("nan_repairs", nan_repairs),
+            ("marked_stores", marked_stores),
+            ("recursive_functions", recursive_functions.into()),
+            ("acyclic_stack_bytes", acyclic_stack_bytes),
+            ("depth_budget", depth_budget.into()),
+            ("base_bytes", base_bytes.into()),
+            ("memory_bytes", memory_bytes),
+            ("original_bytes", original_bytes),
+            ("normalised_bytes", normalised_bytes),
         ]
     }
 
-    /// The figures in this order again; nothing if one of them is too large.
-    pub(crate) fn from_words(words: [u64; 12]) -> Option<Report> {
-        let small = |word: u64| u32::try_from(word).ok();
+    /// The report of these figures, in the order of [`Report::figures`]; nothing if one of them is too large.
+    pub(crate) fn from_figures(figures: [u64; FIGURES]) -> Option<Report> {
+        let small = |figure: u64| u32::try_from(figure).ok();
         Some(Report {
-            functions: small(words[0])?,
-            added_functions: small(words[1])?,
-            state_globals: small(words[2])?,
-            nan_repairs: words[3],
-            marked_stores: words[4],
-            recursive_functions: small(words[5])?,
-            acyclic_stack_bytes: words[6],
-            depth_budget: small(words[7])?,
-            base_bytes: small(words[8])?,
-            memory_bytes: words[9],
-            original_bytes: words[10],
-            normalised_bytes: words[11],
+            functions: small(figures[0])?,
+            added_functions: small(figures[1])?,
+            state_globals: small(figures[2])?,
+            nan_repairs: figures[3],
+            marked_stores: figures[4],
+            recursive_functions: small(figures[5])?,
+            acyclic_stack_bytes: figures[6],
+            depth_budget: small(figures[7])?,
+            base_bytes: small(figures[8])?,
+            memory_bytes: figures[9],
+            original_bytes: figures[10],
+            normalised_bytes: figures[11],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report that went through a cache's file is the same: every figure has its place.
+    #[test]
+    fn w1_figures_come_back_in_their_places() {
+        let figures = core::array::from_fn(|index| index as u64 + 1);
+        let report = Report::from_figures(figures).expect("small figures");
+        assert_eq!(report.figures().map(|(_, figure)| figure), figures);
+        assert_eq!(Report::from_figures([u64::MAX; FIGURES]), None);
     }
 }

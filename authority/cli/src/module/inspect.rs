@@ -7,7 +7,6 @@ use retick_core::config::{ConfigKind, ConfigSchema};
 use retick_core::input::{FieldKind, FieldPolicy, InputSchema};
 use retick_core::runtime::RuntimeFactory;
 use retick_core::runtime::abi::{ABI_VERSION, Description};
-use retick_wasm::normalise::Report;
 use retick_wasm::{Contents, Limits, Normalised, Tracking, WasmFactory, normalise};
 use serde_json::{Map, Value, json};
 
@@ -48,11 +47,6 @@ struct Inspected {
 }
 
 impl Inspected {
-    /// The report of the module with marks: what another engine would run.
-    fn report(&self) -> [(&'static str, u64); 12] {
-        rows(self.normalised.report())
-    }
-
     fn document(&self) -> Value {
         let Contents { imports, exports, functions, globals, tables, data_bytes, .. } = &self.contents;
         let imports: Vec<_> = imports.iter().map(|(module, name)| json!({"module": module, "name": name})).collect();
@@ -79,7 +73,7 @@ impl Inspected {
             "description": description(self.factory.description()),
             "identity": self.factory.manifest().identity().to_string(),
             "limits": numbers(&self.factory.limits().settings()),
-            "report": numbers(&self.report()),
+            "report": numbers(&self.normalised.report().figures()),
             "tracking": tracking(self.factory.tracking()),
         })
     }
@@ -105,7 +99,7 @@ impl Inspected {
         println!("left out      {}", told(&custom.collect::<Vec<_>>()));
         self.print_layout();
         println!("\nwhat the rewrite does, with a mark for each page");
-        self.report().iter().for_each(|(name, value)| println!("  {name:<22}{value:>12}"));
+        self.normalised.report().figures().iter().for_each(|(name, value)| println!("  {name:<22}{value:>12}"));
         println!("\nlimits, which are part of the identity");
         self.factory.limits().settings().iter().for_each(|(name, value)| println!("  {name:<22}{value:>12}"));
     }
@@ -120,38 +114,6 @@ impl Inspected {
         println!("size          {} bytes, {} as it runs ({grown} %)", report.original_bytes, report.normalised_bytes);
         println!("tracking      {}, on this machine", tracking(self.factory.tracking()));
     }
-}
-
-/// Every figure by its name. The pattern has no `..`, so that none is forgotten.
-fn rows(report: &Report) -> [(&'static str, u64); 12] {
-    let Report {
-        functions,
-        added_functions,
-        state_globals,
-        nan_repairs,
-        marked_stores,
-        recursive_functions,
-        acyclic_stack_bytes,
-        depth_budget,
-        base_bytes,
-        memory_bytes,
-        original_bytes,
-        normalised_bytes,
-    } = *report;
-    [
-        ("functions", functions.into()),
-        ("added_functions", added_functions.into()),
-        ("state_globals", state_globals.into()),
-        ("nan_repairs", nan_repairs),
-        ("marked_stores", marked_stores),
-        ("recursive_functions", recursive_functions.into()),
-        ("acyclic_stack_bytes", acyclic_stack_bytes),
-        ("depth_budget", depth_budget.into()),
-        ("base_bytes", base_bytes.into()),
-        ("memory_bytes", memory_bytes),
-        ("original_bytes", original_bytes),
-        ("normalised_bytes", normalised_bytes),
-    ]
 }
 
 fn tracking(tracking: Tracking) -> &'static str {
