@@ -126,6 +126,7 @@ impl States {
         let total = memory_bytes + saved.trailer.len();
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(total);
         let end = start.saturating_add(max_bytes).min(total);
+        out.reserve(end - start);
         let mut at = start;
         while at < end.min(memory_bytes) {
             let (page, within) = (at / SMALL_PAGE_BYTES, at % SMALL_PAGE_BYTES);

@@ -15,7 +15,7 @@ use crate::hash::{self, GlobalKind, Trailer};
 use crate::host::{self, Host};
 use crate::limits::Limits;
 use crate::normalise::{DEPTH_NAME, FIGURES, GAS_NAME, Layout, PAGES_NAME, Report, global_name, rewrite};
-use crate::pages::mark;
+use crate::pages::{SMALL_PAGE_BYTES, mark};
 use crate::tracking::Tracking;
 use crate::{engine, memory};
 
@@ -301,7 +301,12 @@ impl Guest {
     pub fn overwrite(&mut self, program: &Program, memory: &[u8], trailer: &Trailer<'_>) -> Result<(), StepFault> {
         let (whole, base) = self.whole_memory();
         let game = whole.get_mut(base..).filter(|game| game.len() == memory.len()).ok_or(StepFault::Host)?;
-        game.copy_from_slice(memory);
+        // What is equal is not written: most of a memory is zero on both sides, and needs no memory of the machine's until it is.
+        for (page, new) in game.chunks_mut(SMALL_PAGE_BYTES).zip(memory.chunks(SMALL_PAGE_BYTES)) {
+            if page != new {
+                page.copy_from_slice(new);
+            }
+        }
         self.set_trailer(program, trailer)
     }
 
