@@ -149,11 +149,14 @@ impl Walk {
             | Operator::F64Copysign
             | Operator::F64x2Splat
             | Operator::F64x2ReplaceLane { .. } => Some(Lanes::F64),
-            Operator::GlobalSet { .. } => match self.validator.get_operand_type(0).flatten() {
-                Some(wasmparser::ValType::F32) => Some(Lanes::F32),
-                Some(wasmparser::ValType::F64) => Some(Lanes::F64),
-                _ => None,
-            },
+            // The global's own type: in code that is never reached there may be no operand to ask.
+            Operator::GlobalSet { global_index } => {
+                match self.validator.resources().global_at(*global_index)?.content_type {
+                    wasmparser::ValType::F32 => Some(Lanes::F32),
+                    wasmparser::ValType::F64 => Some(Lanes::F64),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }

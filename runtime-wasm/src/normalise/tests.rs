@@ -309,3 +309,20 @@ fn check(engines: &[Engine; 3], original: &[u8], as_before: bool) -> (bool, bool
     }
     (true, as_before, differs)
 }
+
+/// W4: what is rewritten stays valid, code that is never reached included; modules are made there that no compiler would make.
+#[test]
+fn w4_rewritten_modules_stay_valid() {
+    let kinds = [Vectors::None, Vectors::Some];
+    let modules = (0..800).flat_map(|seed| kinds.map(|vectors| random_module_of(seed, vectors))).flatten();
+    // In this one, a value that nothing reaches is put into an integer global, with floats on the stack below the branch.
+    let unreached = random_module_of(1347, Vectors::None).expect("a module");
+    let mut valid = 0;
+    for module in modules.chain([unreached]) {
+        let rewritten = normalised(&module);
+        let checked = wasmparser::Validator::new_with_features(engine::FEATURES).validate_all(&rewritten);
+        assert!(checked.is_ok(), "{:?}", checked.err());
+        valid += 1;
+    }
+    assert!(valid > 1_000, "{valid}");
+}
