@@ -3,8 +3,8 @@
 use core::fmt;
 
 use retick_core::identity::ManifestError;
-use retick_core::runtime::StepFault;
 use retick_core::runtime::abi::AbiError;
+use retick_core::runtime::{Logged, StepFault};
 
 /// A module, or limits, that can't be played with. Found before tick 0, and but for the last five before anything is compiled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -79,10 +79,12 @@ pub enum LoadError {
         message: String,
     },
     /// The game faulted while it described itself.
-    #[error("runtime fault in the description: {fault}")]
+    #[error("runtime fault in the description: {fault}{}", Logged(.log))]
     Fault {
         /// What happened.
         fault: StepFault,
+        /// The last lines that the game logged before it.
+        log: Vec<String>,
     },
     /// The game was built for another version of the interface.
     #[error("the module is of interface version {found}, where {expected} is known")]

@@ -118,7 +118,7 @@ impl WasmFactory {
         let guest = self.initial(descriptor)?;
         let (program, capabilities) = (Arc::clone(&self.program), self.description.capabilities);
         let runtime = WasmRuntime::new(program, self.manifest.clone(), descriptor, capabilities, guest);
-        runtime.map_err(CreateError::Fault)
+        runtime.map_err(|fault| CreateError::Fault { fault, log: Vec::new() })
     }
 
     /// An instance at `S(0)`.
@@ -131,33 +131,45 @@ impl WasmFactory {
         };
         let mut block = Vec::new();
         abi::encode_init(&init, &mut block);
-        let run = || {
-            let mut guest = Guest::new(&self.program)?;
-            guest.start(self.program.limits().init_gas)?;
-            let code = guest.init(&block)?;
-            Ok((guest, code))
-        };
-        match run().map_err(CreateError::Fault)? {
-            (guest, 0) => Ok(guest),
-            (_, code) => Err(CreateError::Refused { code }),
+        let no_machine = |fault| CreateError::Fault { fault, log: Vec::new() };
+        let mut guest = Guest::new(&self.program).map_err(no_machine)?;
+        let gas = self.program.limits().init_gas;
+        match guest.start(gas).and_then(|()| guest.init(&block)) {
+            Ok(0) => Ok(guest),
+            Ok(code) => Err(CreateError::Refused { code, log: guest.last_log() }),
+            Err(fault) => Err(CreateError::Fault { fault, log: guest.last_log() }),
         }
     }
 }
 
 /// What the module says of its game, asked in an instance that is thrown away.
 fn describe(program: &Program) -> Result<Description, LoadError> {
-    let failed = |fault: StepFault| LoadError::Fault { fault };
-    let mut guest = Guest::new(program).map_err(failed)?;
-    guest.start(program.limits().init_gas).map_err(failed)?;
-    let (found, expected) = (guest.version().map_err(failed)?, abi::ABI_VERSION);
-    if found != expected {
-        return Err(LoadError::AbiVersion { found, expected });
-    }
-    let description = abi::decode_description(guest.describe().map_err(failed)?)?;
+    let no_machine = |fault| LoadError::Fault { fault, log: Vec::new() };
+    let mut guest = Guest::new(program).map_err(no_machine)?;
+    let description = ask(&mut guest, program.limits().init_gas).map_err(|unsaid| match unsaid {
+        Unsaid::Fault(fault) => LoadError::Fault { fault, log: guest.last_log() },
+        Unsaid::Load(error) => error,
+    })?;
     if description.capabilities.projection && !program.projects() {
         return Err(LoadError::Export { name: abi::EXPORT_PROJECT.to_owned(), refusal: ExportRefusal::Missing });
     }
     Ok(description)
+}
+
+/// Why a module says nothing of its game.
+enum Unsaid {
+    Fault(StepFault),
+    Load(LoadError),
+}
+
+fn ask(guest: &mut Guest, gas: u64) -> Result<Description, Unsaid> {
+    guest.start(gas).map_err(Unsaid::Fault)?;
+    let (found, expected) = (guest.version().map_err(Unsaid::Fault)?, abi::ABI_VERSION);
+    if found != expected {
+        return Err(Unsaid::Load(LoadError::AbiVersion { found, expected }));
+    }
+    let block = guest.describe().map_err(Unsaid::Fault)?;
+    abi::decode_description(block).map_err(|error| Unsaid::Load(error.into()))
 }
 
 impl RuntimeFactory for WasmFactory {

@@ -311,8 +311,8 @@ impl Guest {
     }
 
     /// The last lines that the game logged.
-    pub fn log(&self) -> impl Iterator<Item = &String> {
-        self.store.data().log.iter()
+    pub fn last_log(&self) -> Vec<String> {
+        self.store.data().log.iter().cloned().collect()
     }
 }
 

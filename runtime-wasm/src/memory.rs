@@ -135,7 +135,10 @@ mod tests {
         let descriptor = MatchDescriptor::new(poor.manifest(), SessionConfig::empty(), SessionSeed::from_u64(1), seats);
         let mut games = [&poor, &rich].map(|factory| factory.create_runtime(&descriptor).expect("there is memory"));
         host.full.store(true, Ordering::Relaxed);
-        assert_eq!(poor.create_runtime(&descriptor).map(drop), Err(CreateError::Fault(StepFault::Host)));
+        assert_eq!(
+            poor.create_runtime(&descriptor).map(drop),
+            Err(CreateError::Fault { fault: StepFault::Host, log: vec![] })
+        );
         let checksums = games.each_mut().map(|game| {
             let mut output = Output::default();
             game.advance(&growing(&[1, 60, 9, 2]), &mut output).expect("no fault");

@@ -329,7 +329,7 @@ impl Runtime for WasmRuntime {
     }
 
     fn last_log(&self) -> Vec<String> {
-        self.guest.log().cloned().collect()
+        self.guest.last_log()
     }
 }
 

@@ -24,9 +24,20 @@ function nextPart() {
   return input.subarray(start, position);
 }
 
-const ignore = () => {};
+// What an import costs is taken by the host: the limits `log-gas` and `event-gas`.
+const LOG_GAS = 1000n;
+const EVENT_GAS = 200n;
+
+function pay(cost) {
+  const gas = exports["retick:gas"];
+  if (!gas) return;
+  gas.value -= cost;
+  if (gas.value < 0n) throw new Error("out of gas");
+}
+
 const module = new WebAssembly.Module(nextPart());
-const { exports } = new WebAssembly.Instance(module, { retick: { log: ignore, emit: ignore } });
+const imports = { log: () => pay(LOG_GAS), emit: () => pay(EVENT_GAS) };
+const { exports } = new WebAssembly.Instance(module, { retick: imports });
 const base = exports["retick:base"]?.value ?? 0;
 const globals = listGlobals();
 
@@ -37,15 +48,18 @@ function listGlobals() {
   return ["retick:pages", ...names].filter((name) => name in exports).map((name) => exports[name]);
 }
 
-// Fills what a call may use.
+// Gas is for all calls of a tick together.
+function fill() {
+  if ("retick:gas" in exports) exports["retick:gas"].value = GAS;
+}
+
+// Depth is for each call anew.
 function prepare() {
-  if ("retick:gas" in exports) {
-    exports["retick:gas"].value = GAS;
-    exports["retick:depth"].value = exports["retick:depth-budget"].value;
-  }
+  if ("retick:depth" in exports) exports["retick:depth"].value = exports["retick:depth-budget"].value;
 }
 
 function call(entry, block) {
+  fill();
   prepare();
   const pointer = exports.retick_buffer(block.length) >>> 0;
   const memory = new Uint8Array(exports.memory.buffer);

@@ -380,14 +380,39 @@ pub enum CreateError {
         most: usize,
     },
     /// The game's init faulted.
-    #[error("runtime fault in init: {0}")]
-    Fault(StepFault),
+    #[error("runtime fault in init: {fault}{}", Logged(.log))]
+    Fault {
+        /// What happened.
+        fault: StepFault,
+        /// The last lines that the game logged before it.
+        log: Vec<String>,
+    },
     /// The game's init refused the match with a code of its own.
-    #[error("the game refused the match with code {code}")]
+    #[error("the game refused the match with code {code}{}", Logged(.log))]
     Refused {
         /// The game's code.
         code: u32,
+        /// The last lines that the game logged before it.
+        log: Vec<String>,
     },
+}
+
+/// The lines that a game logged, as the end of a message; nothing if there are none.
+///
+/// ```
+/// use retick_core::runtime::Logged;
+///
+/// assert_eq!(Logged(&["no such map".into(), "giving up".into()]).to_string(), "; it logged: no such map | giving up");
+/// assert_eq!(Logged(&[]).to_string(), "");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a>(pub &'a [String]);
+
+impl core::fmt::Display for Logged<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let separators = core::iter::once("; it logged: ").chain(core::iter::repeat(" | "));
+        separators.zip(self.0).try_for_each(|(separator, line)| write!(f, "{separator}{line}"))
+    }
 }
 
 /// Checks what every factory checks before it builds anything (K11, K12).

@@ -314,7 +314,7 @@ impl<S: Simulation + Clone, C: StateCodec<S>> NativeRuntime<S, C> {
             descriptor: descriptor.digest(),
             capabilities: description.capabilities,
             seats,
-            state: state.map_err(|code| CreateError::Refused { code })?,
+            state: state.map_err(|code| CreateError::Refused { code, log: Vec::new() })?,
             tick: Tick::ZERO,
             checkpoints: CheckpointTable::default(),
             spares: Spares::new(),

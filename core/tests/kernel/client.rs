@@ -123,7 +123,7 @@ fn k12_a_greeting_of_a_match_that_can_t_be_played_ends_the_client() {
     check_end(connected(factory()), longer, &EndReason::Descriptor(trailing));
 
     for (count, error) in
-        [(3, CreateError::Refused { code: 33 }), (5, CreateError::Seats { seats: 5, least: 1, most: 4 })]
+        [(3, CreateError::Refused { code: 33, log: vec![] }), (5, CreateError::Seats { seats: 5, least: 1, most: 4 })]
     {
         let refused = |client: &mut Client| welcome(client, &descriptor(count).to_bytes(), 0, RULES);
         check_end(connected(factory()), refused, &EndReason::Create(error));

@@ -126,7 +126,7 @@ fn r2_frames_that_the_end_record_does_not_vouch_for_are_refused() {
 #[test]
 fn r2_a_match_that_the_game_refuses_is_refused() {
     let refused = verify(&recording(&descriptor(3)), &factory());
-    assert_eq!(refused, Verdict::Refused(Refused::Create(CreateError::Refused { code: 33 })));
+    assert_eq!(refused, Verdict::Refused(Refused::Create(CreateError::Refused { code: 33, log: vec![] })));
     let config = SessionConfig::from_bytes(b"extra").unwrap();
     let seed = SessionSeed::from_u64(9);
     let foreign = MatchDescriptor::new(factory().manifest(), config, seed, seats(2));

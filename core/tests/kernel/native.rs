@@ -156,7 +156,7 @@ fn k11_k12_a_factory_refuses_matches_that_are_not_its_own() {
     let factory = factory();
     let error = |count| factory.create(&descriptor(count)).map(|_| ()).unwrap_err();
     assert_eq!(error(5), CreateError::Seats { seats: 5, least: 1, most: 4 });
-    assert_eq!(error(3), CreateError::Refused { code: 33 });
+    assert_eq!(error(3), CreateError::Refused { code: 33, log: vec![] });
     let other =
         retick_core::runtime::NativeFactory::<crate::counter::Counter>::new(|m| m.module("counter.rs", b"other"))
             .unwrap();

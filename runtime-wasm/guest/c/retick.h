@@ -10,7 +10,7 @@
  *
  * Rules for a game: all of its memory is state, so keep what a step writes small and in one place; no clock, no addresses and no
  * uninitialised bytes in anything that a step computes; of floats, use + - * / and sqrt (`__builtin_sqrtf`), and never convert one to
- * an integer before its range is known (NaN included). Build with `-ffp-contract=off`.
+ * an integer before its range is known (NaN included). Build with `-ffp-contract=off`; docs/guest-abi.md has the whole command.
  */
 #ifndef RETICK_H
 #define RETICK_H

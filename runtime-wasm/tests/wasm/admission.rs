@@ -209,10 +209,36 @@ fn w5_a_match_whose_init_refuses_or_faults_is_not_begun() {
         factory.create(&descriptor(&factory)).err()
     };
     assert_eq!(create("(i32.const 0)"), None);
-    assert_eq!(create("(i32.const 33)"), Some(CreateError::Refused { code: 33 }));
-    assert_eq!(create("unreachable"), Some(CreateError::Fault(StepFault::Aborted)));
-    assert_eq!(create("(i32.load (i32.const -8))"), Some(CreateError::Fault(StepFault::OutOfBounds)));
-    assert_eq!(create("(loop (br 0)) unreachable"), Some(CreateError::Fault(StepFault::OutOfGas)));
+    assert_eq!(create("(i32.const 33)"), Some(CreateError::Refused { code: 33, log: vec![] }));
+    assert_eq!(create("unreachable"), Some(faulted(StepFault::Aborted)));
+    assert_eq!(create("(i32.load (i32.const -8))"), Some(faulted(StepFault::OutOfBounds)));
+    assert_eq!(create("(loop (br 0)) unreachable"), Some(faulted(StepFault::OutOfGas)));
+}
+
+fn faulted(fault: StepFault) -> CreateError {
+    CreateError::Fault { fault, log: vec![] }
+}
+
+/// W5: whatever fails or refuses before tick 0 says what the game logged, as a fault of a step does.
+#[test]
+fn w5_what_a_game_logs_before_tick_0_stands_in_the_error() {
+    let text =
+        expand(&with(r#"(import "retick" "log" (func $log (param i32 i32)))"#, r#"(data (i32.const 64) "bad map")"#));
+    let says = "(call $log (i32.const 64) (i32.const 7))";
+    let with_init = |code: &str| {
+        let init = format!("(param i32 i32) (result i32) {says} {code})");
+        let module = wat::parse_str(text.replacen("(param i32 i32) (result i32) (i32.const 0))", &init, 1));
+        let factory = WasmFactory::load(&module.expect("well-formed"), Limits::default()).expect("loads");
+        factory.create(&descriptor(&factory)).err().expect("refused")
+    };
+    let log = vec!["bad map".to_owned()];
+    assert_eq!(with_init("(i32.const 7)"), CreateError::Refused { code: 7, log: log.clone() });
+    let fault = with_init("unreachable");
+    assert_eq!(fault.to_string(), "runtime fault in init: the game aborted; it logged: bad map");
+    assert_eq!(fault, CreateError::Fault { fault: StepFault::Aborted, log: log.clone() });
+    let describe = format!("(func (export \"retick_describe\") (result i64) {says} unreachable ");
+    let refused = refused_text(&text.replacen("(func (export \"retick_describe\") (result i64) ", &describe, 1));
+    assert_eq!(refused, LoadError::Fault { fault: StepFault::Aborted, log });
 }
 
 #[test]
@@ -281,7 +307,7 @@ fn w2_bytes_that_are_no_module_are_refused() {
 
 #[test]
 fn w01_what_runs_before_tick_0_has_its_gas_too() {
-    let fault = LoadError::Fault { fault: StepFault::OutOfGas };
+    let fault = LoadError::Fault { fault: StepFault::OutOfGas, log: vec![] };
     let module = module(include_str!("../wat/initialize.wat"));
     let limits = Limits { init_gas: 1_000_000, ..Limits::default() };
     assert_eq!(WasmFactory::load(&module, limits).err(), Some(fault));
@@ -295,7 +321,7 @@ fn w1_descriptions_that_lie_are_refused() {
     let start = text.find("(result i64) (i64.const ").expect("there") + "(result i64) (i64.const ".len();
     let end = start + text[start..].find(')').expect("closed");
     let span = |span: &str| refused_text(&[&text[..start], span, &text[end..]].concat());
-    assert_eq!(span("-1"), LoadError::Fault { fault: StepFault::Interface });
+    assert_eq!(span("-1"), LoadError::Fault { fault: StepFault::Interface, log: vec![] });
     assert!(matches!(span("0x100000000010"), LoadError::Description(_)));
     // It claims a projection and has none.
     let claims = expand_claiming_projection(&with("", ""));

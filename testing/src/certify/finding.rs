@@ -234,7 +234,7 @@ impl Finding {
 /// The code of a failed proof.
 fn code_of(fault: &GameFault) -> FindingCode {
     match fault {
-        GameFault::Create(CreateError::Fault(StepFault::Host)) => FindingCode::MachineFailed,
+        GameFault::Create(CreateError::Fault { fault: StepFault::Host, .. }) => FindingCode::MachineFailed,
         GameFault::Create(_) => FindingCode::MatchRefused,
         GameFault::Advance(AdvanceError::Fault { fault: StepFault::Host, .. }) => FindingCode::MachineFailed,
         GameFault::Advance(AdvanceError::Fault { .. } | AdvanceError::Capture { .. }) => FindingCode::StepFaults,

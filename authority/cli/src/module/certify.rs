@@ -78,8 +78,11 @@ pub fn run(arguments: &CertifyArguments) -> Result<(), Failure> {
     let (module, limits) = (read(&arguments.file)?, Limits::default());
     let loaded = LoadedModule::load(&module, &limits);
     let loaded = loaded.map_err(|error| {
+        let certificate = Certificate::refused(error.clone());
         if arguments.json {
-            print_json(&document(&Certificate::refused(error.clone())));
+            print_json(&document(&certificate));
+        } else {
+            print_findings(&certificate);
         }
         refused(&arguments.file, error)
     })?;
@@ -194,6 +197,10 @@ fn print(certificate: &Certificate) {
     }
     println!();
     certificate.log.iter().for_each(|line| println!("the game logged: {line}"));
+    print_findings(certificate);
+}
+
+fn print_findings(certificate: &Certificate) {
     certificate.findings.iter().for_each(|finding| println!("{}  {finding}", finding.code()));
     println!("{}", if certificate.passed() { "certified" } else { "not certified" });
 }
