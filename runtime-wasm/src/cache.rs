@@ -139,7 +139,7 @@ impl ModuleCache {
 /// processor, which the engine writes into the code and checks itself.
 fn key(module: &[u8], limits: &Limits, tracking: Tracking) -> Key {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"retick module cache 1");
+    hasher.update(b"retick module cache 2");
     let settings = engine::SETTINGS.into_iter().chain(limits.settings());
     for (name, value) in settings.chain([("engine", u64::from(engine::ENGINE_REVISION))]) {
         hasher.update(name.as_bytes()).update(&[0]).update(&value.to_le_bytes());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use retick_core::runtime::RuntimeFactory;
+use retick_core::runtime::{Runtime, RuntimeFactory};
 use retick_wasm::{DirectoryRefusal, Limits, LoadError, ModuleCache, Tracking};
 
 use crate::support::{Match, module};
@@ -85,6 +85,33 @@ fn w1_a_directory_keeps_modules_for_the_next_process() {
     assert_eq!((first.compiled(), files(&directory).len()), (1, 1));
     let mut second = ModuleCache::trusting_directory(&directory).expect("our own");
     assert_eq!((play(&mut second), second.compiled()), (played, 0));
+}
+
+/// W6: whether the kernel protects pages is each process's own matter, so that a file may hold code without the marks that this
+/// process needs. It is compiled anew.
+#[test]
+fn w6_code_without_marks_is_none_for_the_dirty_map() {
+    let directory = directory("marks");
+    let grow = module(GROW);
+    let load = |tracking| {
+        let mut cache = ModuleCache::trusting_directory(&directory).expect("our own");
+        let factory = cache.load_tracking(&grow, Limits::default(), tracking).expect("loads");
+        (cache.compiled(), factory)
+    };
+    assert_eq!(load(Tracking::ComparePages).0, 1);
+    let unmarked = files(&directory).pop().expect("one file");
+    assert_eq!(load(Tracking::DirtyMap).0, 1);
+    let marked = files(&directory).into_iter().find(|file| *file != unmarked).expect("two files");
+    fs::copy(&unmarked, &marked).expect("writable");
+    let (compiled, factory) = load(Tracking::DirtyMap);
+    assert_eq!(compiled, 1);
+    let mut game = Match::of(&factory);
+    let before = game.checkpoint();
+    let (word, checksum) = (game.word(4), game.checksum());
+    game.step(5);
+    assert_ne!(game.checksum(), checksum);
+    game.runtime.restore(before).expect("there");
+    assert_eq!((game.word(4), game.checksum()), (word, checksum));
 }
 
 /// A file that is cut, changed or another's is as good as none: it is compiled anew, and the file is whole again.
