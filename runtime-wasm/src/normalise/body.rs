@@ -30,7 +30,7 @@ impl Bodies<'_> {
         let operators = body.get_operators_reader()?.into_iter_with_offsets().collect::<Result<Vec<_>, _>>()?;
         let depth = self.plan.depths.of(function.index);
         let validator = || begin(&function, body);
-        let repairs = nan::repairs(&operators, validator)?;
+        let repairs = nan::repairs(&operators, validator()?)?;
         let mut locals = Locals::behind(validator()?.len_locals());
         let globals = self.plan.appended.globals;
         let purse = Purse { global: globals.gas, gas: locals.own(ValType::I64), length: locals.scratch(ValType::I32) };
