@@ -5,7 +5,7 @@
 //! change a table or drop a segment are refused, as are passive segments and globals that hold references. No toolchain's
 //! output that we know needs them.
 
-mod instructions;
+pub(crate) mod instructions;
 mod survey;
 
 use retick_core::runtime::abi;

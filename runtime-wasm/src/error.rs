@@ -122,8 +122,14 @@ pub enum Quantity {
     Functions,
     /// Locals of all functions.
     Locals,
-    /// Locals times the square of their loops' nesting.
+    /// Locals times the square of their loops' nesting, and times the ways that part or meet in their function.
     LoopWork,
+    /// Operands that functions hold at once, times the ways that part or meet in them.
+    OperandWork,
+    /// Results of one function or block.
+    Results,
+    /// Parameters of one block.
+    BlockParameters,
     /// Globals.
     Globals,
     /// Bytes of data segments.
@@ -146,7 +152,10 @@ impl fmt::Display for Quantity {
             Quantity::ModuleBytes => "module bytes",
             Quantity::Functions => "functions",
             Quantity::Locals => "locals",
-            Quantity::LoopWork => "locals times the square of the depth of loops",
+            Quantity::LoopWork => "locals times the square of the depth of loops, and times two for each branch",
+            Quantity::OperandWork => "operands times branches",
+            Quantity::Results => "results",
+            Quantity::BlockParameters => "parameters of a block",
             Quantity::Globals => "globals",
             Quantity::DataBytes => "data bytes",
             Quantity::MemoryPages => "memory pages",

@@ -35,8 +35,10 @@ pub struct Limits {
     pub functions: u64,
     /// Most locals of all functions together, parameters not counted.
     pub locals: u64,
-    /// Most that the locals of nested loops may cost the compiler: over all functions, the highest local that a function uses
-    /// times the square of the depth to which its loops nest. A compiler's time grows with it, not with the module's bytes.
+    /// Most that locals may cost the compiler in loops and branches: over all functions, the highest local that a function uses
+    /// times the square of the depth to which its loops nest, and times two for each block and each branch. The most operands that
+    /// a function holds at once times its blocks and branches have the same limit. A compiler's time and memory grow with these, not
+    /// with the module's bytes.
     pub loop_work: u64,
     /// Most globals.
     pub globals: u64,

@@ -7,6 +7,7 @@ use wasmparser::{
 };
 
 use super::depth::{Calls, Depths};
+use crate::admit::instructions::ways as ways_of;
 use crate::engine::FEATURES;
 use crate::error::LoadError;
 
@@ -43,6 +44,8 @@ pub(super) struct Plan {
     pub(super) appended: Appended,
     pub(super) depths: Depths,
     pub(super) functions: u32,
+    /// Over all functions: the most operands that one holds at once, times the ways that part or meet in it.
+    pub(super) operand_work: u64,
     /// The canonical type of each type index.
     pub(super) types: Vec<CoreTypeId>,
 }
@@ -94,6 +97,7 @@ struct Pass {
     calls: Calls,
     types: Vec<CoreTypeId>,
     functions: u32,
+    operand_work: u64,
     globals: u32,
     fills: bool,
     copies: bool,
@@ -129,11 +133,12 @@ impl Pass {
         self.calls.function();
         let mut validator = function.into_validator(FuncValidatorAllocations::default());
         validator.read_locals(&mut body.get_binary_reader())?;
-        let mut highest = 0;
+        let (mut highest, mut ways) = (0, 0_u64);
         for operator in body.get_operators_reader()?.into_iter_with_offsets() {
             let (operator, offset) = operator?;
             validator.op(offset, &operator)?;
             highest = highest.max(validator.operand_stack_height());
+            ways = ways.saturating_add(ways_of(&operator));
             match operator {
                 Operator::Call { function_index } => self.calls.calls(function_index),
                 Operator::CallIndirect { type_index, .. } => {
@@ -147,6 +152,7 @@ impl Pass {
                 _ => {}
             }
         }
+        self.operand_work = self.operand_work.saturating_add(u64::from(highest).saturating_mul(ways));
         self.calls.slots(u64::from(validator.len_locals()) + u64::from(highest));
         Ok(())
     }
@@ -164,6 +170,12 @@ impl Pass {
             Globals { gas: global(0), depth: global(1), pages: global(2), base: global(3), budget: global(4) };
         let first_type = u32::try_from(self.types.len()).unwrap_or(u32::MAX);
         let appended = Appended { first_type, globals, helpers };
-        Plan { appended, depths: self.calls.depths(), functions: self.functions, types: self.types }
+        Plan {
+            appended,
+            depths: self.calls.depths(),
+            functions: self.functions,
+            operand_work: self.operand_work,
+            types: self.types,
+        }
     }
 }
