@@ -37,7 +37,8 @@ pub struct Limits {
     pub locals: u64,
     /// Most that locals may cost the compiler in loops and branches: over all functions, the highest local that a function uses
     /// times the square of the depth to which its loops nest, and times two for each block and each branch. The most operands that
-    /// a function holds at once times its blocks and branches have the same limit. A compiler's time and memory grow with these, not
+    /// a function holds at once times its blocks and branches have the same limit. What the rewrite adds counts as four locals, and a
+    /// function's blocks and branches count a 200th of their square. A compiler's time and memory grow with these, not
     /// with the module's bytes.
     pub loop_work: u64,
     /// Most globals.

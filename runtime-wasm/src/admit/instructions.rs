@@ -55,6 +55,8 @@ pub(crate) fn ways(operator: &Operator<'_>) -> u64 {
         | Operator::If { .. }
         | Operator::Br { .. }
         | Operator::BrIf { .. } => 1,
+        // What is in the table may have to be made first.
+        Operator::CallIndirect { .. } | Operator::TableGet { .. } => 3,
         Operator::BrTable { targets } => u64::from(targets.len()) + 1,
         _ => 0,
     }

@@ -272,6 +272,12 @@ fn function_body(survey: &mut Survey, body: &FunctionBody<'_>, limits: &Limits) 
 /// compiled.
 const WORK_OF_A_WAY: u64 = 2;
 
+/// The engine's time also grows with the square of the ways in a function, far more slowly: by one unit for so many pairs of them.
+const WAYS_TOGETHER: u64 = 200;
+
+/// What the rewrite keeps through a function counts as so many locals: the gas that is left, which every round of a loop changes.
+const ADDED_LOCALS: u64 = 4;
+
 /// What the locals of one function cost a compiler in nested loops and wherever ways part or meet.
 #[derive(Debug, Default)]
 struct LoopWork {
@@ -305,6 +311,8 @@ impl LoopWork {
 
     fn total(&self) -> u64 {
         let loops = self.deepest.saturating_mul(self.deepest);
-        self.locals.saturating_mul(loops.saturating_add(self.ways.saturating_mul(WORK_OF_A_WAY)))
+        let locals = self.locals.saturating_add(ADDED_LOCALS);
+        let kept = locals.saturating_mul(loops.saturating_add(self.ways.saturating_mul(WORK_OF_A_WAY)));
+        kept.saturating_add(self.ways.saturating_mul(self.ways) / WAYS_TOGETHER)
     }
 }
