@@ -5,7 +5,7 @@
 //! change a table or drop a segment are refused, as are passive segments and globals that hold references. No toolchain's
 //! output that we know needs them.
 
-mod instructions;
+pub(crate) mod instructions;
 mod survey;
 
 use retick_core::runtime::abi;
@@ -49,7 +49,7 @@ pub(crate) fn admit(module: &[u8], limits: &Limits) -> Result<Admitted, LoadErro
 }
 
 /// Refuses more than `limit` of something.
-fn at_most(quantity: Quantity, found: u64, limit: u64) -> Result<(), LoadError> {
+pub(crate) fn at_most(quantity: Quantity, found: u64, limit: u64) -> Result<(), LoadError> {
     if found <= limit { Ok(()) } else { Err(LoadError::Limit { quantity, found, limit }) }
 }
 

@@ -97,7 +97,7 @@ impl ModuleCache {
         }
         let file = self.directory.as_ref().map(|directory| directory.join(file::name(&key)));
         let config = engine::config(&limits);
-        let stored = file.as_deref().and_then(file::read);
+        let stored = file.as_deref().and_then(|file| file::read(file, &key));
         let stored = stored.and_then(|code| WasmFactory::load_compiled(module, limits, tracking, &config, &code).ok());
         let factory = match stored {
             Some(factory) => factory,
@@ -105,7 +105,7 @@ impl ModuleCache {
                 self.compiled += 1;
                 let factory = WasmFactory::load_with(module, limits, tracking, &config)?;
                 if let Some((file, code)) = file.as_ref().zip(factory.compiled()) {
-                    file::write(file, &code);
+                    file::write(file, &key, &code);
                 }
                 factory
             }
@@ -139,7 +139,7 @@ impl ModuleCache {
 /// processor, which the engine writes into the code and checks itself.
 fn key(module: &[u8], limits: &Limits, tracking: Tracking) -> Key {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"retick module cache 1");
+    hasher.update(b"retick module cache 2");
     let settings = engine::SETTINGS.into_iter().chain(limits.settings());
     for (name, value) in settings.chain([("engine", u64::from(engine::ENGINE_REVISION))]) {
         hasher.update(name.as_bytes()).update(&[0]).update(&value.to_le_bytes());

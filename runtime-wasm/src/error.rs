@@ -124,8 +124,14 @@ pub enum Quantity {
     Functions,
     /// Locals of all functions.
     Locals,
-    /// Locals times the square of their loops' nesting.
+    /// Locals times the square of their loops' nesting, and times the ways that part or meet in their function.
     LoopWork,
+    /// Operands that functions hold at once, times the ways that part or meet in them.
+    OperandWork,
+    /// Results of one function or block.
+    Results,
+    /// Parameters of one block.
+    BlockParameters,
     /// Globals.
     Globals,
     /// Bytes of data segments.
@@ -138,6 +144,10 @@ pub enum Quantity {
     TableEntries,
     /// Bytes of memory that a data segment needs, of those that the module starts with.
     DataEnd,
+    /// Locals of a function as it runs.
+    RewrittenLocals,
+    /// Bytes of a function's code as it runs.
+    RewrittenBytes,
     /// Bytes of stack that the heaviest chain of calls counts, recursion left out.
     StackBytes,
 }
@@ -148,13 +158,18 @@ impl fmt::Display for Quantity {
             Quantity::ModuleBytes => "module bytes",
             Quantity::Functions => "functions",
             Quantity::Locals => "locals",
-            Quantity::LoopWork => "locals times the square of the depth of loops",
+            Quantity::LoopWork => "locals times the square of the depth of loops, and times two for each branch",
+            Quantity::OperandWork => "operands times branches",
+            Quantity::Results => "results",
+            Quantity::BlockParameters => "parameters of a block",
             Quantity::Globals => "globals",
             Quantity::DataBytes => "data bytes",
             Quantity::MemoryPages => "memory pages",
             Quantity::Tables => "tables",
             Quantity::TableEntries => "table entries",
             Quantity::DataEnd => "bytes of memory up to a data segment's end",
+            Quantity::RewrittenLocals => "locals of a function as it runs",
+            Quantity::RewrittenBytes => "bytes of a function as it runs",
             Quantity::StackBytes => "bytes of stack without recursion",
         })
     }

@@ -14,7 +14,7 @@ use crate::fault::fault_of;
 use crate::hash::{self, GlobalKind, Trailer};
 use crate::host::{self, Host};
 use crate::limits::Limits;
-use crate::normalise::{DEPTH_NAME, FIGURES, GAS_NAME, Layout, PAGES_NAME, Report, global_name, rewrite};
+use crate::normalise::{DEPTH_NAME, FIGURES, GAS_NAME, Layout, Marks, PAGES_NAME, Report, global_name, rewrite};
 use crate::pages::{SMALL_PAGE_BYTES, mark};
 use crate::tracking::Tracking;
 use crate::{engine, memory};
@@ -51,7 +51,12 @@ impl Program {
         let (admitted, layout, tracking) = Program::admit(bytes, &limits, tracking)?;
         let engine = engine::engine(config)?;
         let stale = || LoadError::Engine { message: "the compiled code is another engine's".to_owned() };
-        let (words, code) = compiled.split_first_chunk::<REPORT_BYTES>().ok_or_else(stale)?;
+        // Whether the kernel can protect pages is known anew in each process: code without marks is none for a dirty map.
+        let (marks, rest) = compiled.split_first().ok_or_else(stale)?;
+        if *marks != u8::from(tracking.marks() == Marks::Map) {
+            return Err(stale());
+        }
+        let (words, code) = rest.split_first_chunk::<REPORT_BYTES>().ok_or_else(stale)?;
         let mut figures = [0; FIGURES];
         figures.iter_mut().zip(words.as_chunks().0).for_each(|(figure, bytes)| *figure = u64::from_le_bytes(*bytes));
         let report = Report::from_figures(figures).ok_or_else(stale)?;
@@ -60,10 +65,10 @@ impl Program {
         Ok(Program { module, admitted, limits, layout, tracking, report })
     }
 
-    /// The code with the report in front of it; nothing if the engine can't give it.
+    /// The code, with whether it marks what it writes and the report in front of it; nothing if the engine can't give it.
     pub fn compiled(&self) -> Option<Vec<u8>> {
-        let figures = self.report.figures().into_iter();
-        let mut compiled: Vec<u8> = figures.flat_map(|(_, figure)| figure.to_le_bytes()).collect();
+        let mut compiled = vec![u8::from(self.tracking.marks() == Marks::Map)];
+        compiled.extend(self.report.figures().into_iter().flat_map(|(_, figure)| figure.to_le_bytes()));
         compiled.extend(self.module.module().serialize().ok()?);
         Some(compiled)
     }

@@ -35,8 +35,11 @@ pub struct Limits {
     pub functions: u64,
     /// Most locals of all functions together, parameters not counted.
     pub locals: u64,
-    /// Most that the locals of nested loops may cost the compiler: over all functions, the highest local that a function uses
-    /// times the square of the depth to which its loops nest. A compiler's time grows with it, not with the module's bytes.
+    /// Most that locals may cost the compiler in loops and branches: over all functions, the highest local that a function uses
+    /// times the square of the depth to which its loops nest, and times two for each block and each branch. The most operands that
+    /// a function holds at once times its blocks and branches have the same limit. What the rewrite adds counts as four locals, and a
+    /// function's blocks and branches count a 200th of their square. A compiler's time and memory grow with these, not
+    /// with the module's bytes.
     pub loop_work: u64,
     /// Most globals.
     pub globals: u64,
@@ -54,8 +57,8 @@ pub struct Limits {
     pub gas_per_tick: u64,
     /// Gas of the description, and of everything up to `S(0)`.
     pub init_gas: u64,
-    /// Bytes of stack that the game's calls may count: 16 for each parameter, local and operand of a function, and 128 for the
-    /// call, the same in every engine; 1 to [`MAX_STACK_BYTES`]. The calling thread needs twice as much and some 100 KiB more.
+    /// Bytes of stack that the game's calls may count: 128 for a call, 16 for each parameter, local and operand of its function, and
+    /// 8 for each instruction that computes a value (16 for a vector), the same in every engine; 1 to [`MAX_STACK_BYTES`]. The calling thread needs twice as much and some 100 KiB more.
     pub stack_bytes: u64,
     /// Gas that one logged line costs.
     pub log_gas: u64,

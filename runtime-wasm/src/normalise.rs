@@ -160,6 +160,10 @@ pub(crate) fn rewrite(
     marks: Marks,
 ) -> Result<Normalised, LoadError> {
     let (plan, layout) = (plan(module)?, Layout::of(admitted, limits));
+    if plan.operand_work > limits.loop_work {
+        let (found, limit) = (plan.operand_work, limits.loop_work);
+        return Err(LoadError::Limit { quantity: Quantity::OperandWork, found, limit });
+    }
     let acyclic = plan.depths.acyclic_bytes;
     if acyclic >= limits.stack_bytes {
         return Err(LoadError::Limit { quantity: Quantity::StackBytes, found: acyclic, limit: limits.stack_bytes });

@@ -47,6 +47,21 @@ pub(super) fn is_plain_constant(operator: &Operator<'_>) -> bool {
     )
 }
 
+/// How many ways part or meet by an instruction.
+pub(crate) fn ways(operator: &Operator<'_>) -> u64 {
+    match operator {
+        Operator::Block { .. }
+        | Operator::Loop { .. }
+        | Operator::If { .. }
+        | Operator::Br { .. }
+        | Operator::BrIf { .. } => 1,
+        // What is in the table may have to be made first.
+        Operator::CallIndirect { .. } | Operator::TableGet { .. } => 3,
+        Operator::BrTable { targets } => u64::from(targets.len()) + 1,
+        _ => 0,
+    }
+}
+
 /// An instruction's proposal and name, from the parser's own table.
 fn described(operator: &Operator<'_>) -> (&'static str, &'static str) {
     macro_rules! table {

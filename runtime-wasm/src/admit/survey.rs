@@ -2,8 +2,8 @@
 //! after it need. It runs before validation, so that a refusal names the feature and not where it was noticed.
 
 use wasmparser::{
-    CompositeInnerType, ConstExpr, DataKind, ElementKind, ExternalKind, FunctionBody, MemoryType, Operator, Parser,
-    Payload, RecGroup, SectionLimited, TableInit, TypeRef, ValType, WasmFeatures,
+    BlockType, CompositeInnerType, ConstExpr, DataKind, ElementKind, ExternalKind, FunctionBody, MemoryType, Operator,
+    Parser, Payload, RecGroup, SectionLimited, TableInit, TypeRef, ValType, WasmFeatures,
 };
 
 use super::{at_most, import_error, instructions};
@@ -19,6 +19,8 @@ pub(super) struct Survey {
     /// Initial and, if stated, greatest pages.
     pub memory: Option<(u64, Option<u64>)>,
     pub mutable_globals: Vec<(u32, GlobalKind)>,
+    /// Parameters of each type, as far as it may be a block's.
+    parameters: Vec<u64>,
     bodies: u32,
     locals: u64,
     loop_work: u64,
@@ -43,6 +45,11 @@ impl Survey {
     }
 }
 
+/// Most results of a function or a block, and most parameters of a block. Each instruction that ends one moves all of them, so that a
+/// thousand, which the format allows, would make an instruction's gas and its bytes mean nothing. No toolchain that we know gives
+/// more than a few.
+const MOST_RESULTS: u64 = 16;
+
 /// First bytes of a component, where a module's own begin with version 1.
 const COMPONENT_PREAMBLE: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
@@ -65,7 +72,7 @@ pub(super) fn survey(module: &[u8], limits: &Limits) -> Result<Survey, LoadError
 
 fn section(survey: &mut Survey, payload: Payload<'_>, limits: &Limits) -> Result<(), LoadError> {
     match payload {
-        Payload::TypeSection(types) => types.into_iter().try_for_each(|group| function_types(&group?)),
+        Payload::TypeSection(types) => types.into_iter().try_for_each(|group| function_types(survey, &group?)),
         Payload::ImportSection(imports) => imports.into_imports().try_for_each(|import| import_item(survey, import?)),
         Payload::FunctionSection(functions) => {
             at_most(Quantity::Functions, u64::from(functions.count()), limits.functions)
@@ -93,7 +100,7 @@ fn section(survey: &mut Survey, payload: Payload<'_>, limits: &Limits) -> Result
     }
 }
 
-fn function_types(group: &RecGroup) -> Result<(), LoadError> {
+fn function_types(survey: &mut Survey, group: &RecGroup) -> Result<(), LoadError> {
     if group.is_explicit_rec_group() {
         feature("gc")?;
     }
@@ -105,6 +112,8 @@ fn function_types(group: &RecGroup) -> Result<(), LoadError> {
         match &composite.inner {
             CompositeInnerType::Func(function) if ty.is_final && ty.supertype_idx.is_none() => {
                 function.params().iter().chain(function.results()).try_for_each(|ty| value_type(*ty))?;
+                at_most(Quantity::Results, function.results().len() as u64, MOST_RESULTS)?;
+                survey.parameters.push(function.params().len() as u64);
             }
             CompositeInnerType::Cont(_) => feature("stack-switching")?,
             _ => feature("gc")?,
@@ -247,24 +256,42 @@ fn function_body(survey: &mut Survey, body: &FunctionBody<'_>, limits: &Limits) 
     for operator in body.get_operators_reader()? {
         let operator = operator?;
         instructions::check(&operator, function)?;
+        if let Operator::Block { blockty } | Operator::Loop { blockty } | Operator::If { blockty } = &operator
+            && let BlockType::FuncType(ty) = blockty
+        {
+            let parameters = survey.parameters.get(*ty as usize).copied().unwrap_or(0);
+            at_most(Quantity::BlockParameters, parameters, MOST_RESULTS)?;
+        }
         work.take(&operator);
     }
     survey.loop_work = survey.loop_work.saturating_add(work.total());
     at_most(Quantity::LoopWork, survey.loop_work, limits.loop_work)
 }
 
-/// What the locals of one function's nested loops cost a compiler.
+/// What a local costs where ways part or meet, in units of what it costs in nested loops: time, and 60 bytes until the function is
+/// compiled.
+const WORK_OF_A_WAY: u64 = 2;
+
+/// The engine's time also grows with the square of the ways in a function, far more slowly: by one unit for so many pairs of them.
+const WAYS_TOGETHER: u64 = 200;
+
+/// What the rewrite keeps through a function counts as so many locals: the gas that is left, which every round of a loop changes.
+const ADDED_LOCALS: u64 = 4;
+
+/// What the locals of one function cost a compiler in nested loops and wherever ways part or meet.
 #[derive(Debug, Default)]
 struct LoopWork {
     /// Whether each open block is a loop.
     open: Vec<bool>,
     depth: u64,
     deepest: u64,
+    ways: u64,
     locals: u64,
 }
 
 impl LoopWork {
     fn take(&mut self, operator: &Operator<'_>) {
+        self.ways = self.ways.saturating_add(instructions::ways(operator));
         match operator {
             Operator::Loop { .. } => self.enter(true),
             Operator::Block { .. } | Operator::If { .. } => self.enter(false),
@@ -283,6 +310,9 @@ impl LoopWork {
     }
 
     fn total(&self) -> u64 {
-        self.locals.saturating_mul(self.deepest.saturating_mul(self.deepest))
+        let loops = self.deepest.saturating_mul(self.deepest);
+        let locals = self.locals.saturating_add(ADDED_LOCALS);
+        let kept = locals.saturating_mul(loops.saturating_add(self.ways.saturating_mul(WORK_OF_A_WAY)));
+        kept.saturating_add(self.ways.saturating_mul(self.ways) / WAYS_TOGETHER)
     }
 }

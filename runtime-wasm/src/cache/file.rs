@@ -1,4 +1,4 @@
-//! The files of a cache's directory: a hash, and the engine's own bytes.
+//! The files of a cache's directory: a hash, which also says of which module, and the engine's own bytes.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,8 +13,8 @@ pub enum DirectoryRefusal {
     /// It is something else, or a link to somewhere else.
     #[error("it is not a directory")]
     NotADirectory,
-    /// It belongs to another user, who could put code into it.
-    #[error("the directory belongs to another user")]
+    /// It belongs to another user, who could put code into it, or one that it is in does.
+    #[error("the directory, or one that it is in, belongs to another user")]
     Owner,
     /// Others may write it, or one that it is in.
     #[error("the directory may be written by others")]
@@ -43,6 +43,9 @@ pub(super) fn check_directory(directory: &Path) -> Result<(), DirectoryRefusal> 
 /// Others than the owner may write, and what keeps them from renaming what is in a directory nonetheless.
 #[cfg(unix)]
 const WRITE_OF_OTHERS: u32 = 0o022;
+/// Whoever may do everything anyway.
+#[cfg(unix)]
+const ROOT: u32 = 0;
 #[cfg(unix)]
 const STICKY: u32 = 0o1000;
 
@@ -62,9 +65,12 @@ fn check_access(directory: &Path, about: &fs::Metadata) -> Result<(), DirectoryR
         return Err(DirectoryRefusal::Writable);
     }
     for parent in directory.ancestors().skip(1) {
-        let mode = fs::metadata(parent).map_err(|_| DirectoryRefusal::Unreadable)?.mode();
-        if mode & WRITE_OF_OTHERS != 0 && mode & STICKY == 0 {
+        let parent = fs::metadata(parent).map_err(|_| DirectoryRefusal::Unreadable)?;
+        if parent.mode() & WRITE_OF_OTHERS != 0 && parent.mode() & STICKY == 0 {
             return Err(DirectoryRefusal::Writable);
+        }
+        if parent.uid() != about.uid() && parent.uid() != ROOT {
+            return Err(DirectoryRefusal::Owner);
         }
     }
     Ok(())
@@ -76,14 +82,14 @@ fn check_access(_: &Path, _: &fs::Metadata) -> Result<(), DirectoryRefusal> {
 }
 
 /// The code in a file that is whole; nothing otherwise.
-pub(super) fn read(file: &Path) -> Option<Vec<u8>> {
+pub(super) fn read(file: &Path, key: &[u8; 32]) -> Option<Vec<u8>> {
     let about = fs::symlink_metadata(file).ok()?;
     if !about.is_file() || about.len() > MAX_FILE_BYTES {
         return None;
     }
     let mut bytes = fs::read(file).ok()?;
     let (hash, code) = bytes.split_first_chunk::<HASH_BYTES>()?;
-    if blake3::hash(code).as_bytes() != hash {
+    if blake3::keyed_hash(key, code).as_bytes() != hash {
         return None;
     }
     bytes.drain(..HASH_BYTES);
@@ -91,17 +97,17 @@ pub(super) fn read(file: &Path) -> Option<Vec<u8>> {
 }
 
 /// Writes a file whole or not at all. A directory that is full or gone is no reason not to play.
-pub(super) fn write(file: &Path, code: &[u8]) {
+pub(super) fn write(file: &Path, key: &[u8; 32], code: &[u8]) {
     let partial = file.with_extension(format!("partial-{}", std::process::id()));
-    if write_whole(&partial, code).and_then(|()| fs::rename(&partial, file)).is_err() {
+    if write_whole(&partial, key, code).and_then(|()| fs::rename(&partial, file)).is_err() {
         // What is left of it is never read.
         let _left = fs::remove_file(&partial);
     }
 }
 
-fn write_whole(file: &Path, code: &[u8]) -> io::Result<()> {
+fn write_whole(file: &Path, key: &[u8; 32], code: &[u8]) -> io::Result<()> {
     let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).open(file)?;
-    out.write_all(blake3::hash(code).as_bytes())?;
+    out.write_all(blake3::keyed_hash(key, code).as_bytes())?;
     out.write_all(code)?;
     out.sync_all()
 }

@@ -11,7 +11,12 @@ use super::memory::Addresses;
 use super::nan;
 use super::plan::Plan;
 use super::report::Report;
-use crate::error::LoadError;
+use crate::admit::at_most;
+use crate::error::{LoadError, Quantity};
+
+/// Locals that a function can have at most, parameters among them, and bytes of its code: what engines agree on.
+const MOST_LOCALS: u64 = 50_000;
+const MOST_BODY_BYTES: u64 = 7_654_321 - 1_024;
 
 /// Rewrites the functions of one module.
 pub(super) struct Bodies<'a> {
@@ -30,7 +35,7 @@ impl Bodies<'_> {
         let operators = body.get_operators_reader()?.into_iter_with_offsets().collect::<Result<Vec<_>, _>>()?;
         let depth = self.plan.depths.of(function.index);
         let validator = || begin(&function, body);
-        let repairs = nan::repairs(&operators, validator)?;
+        let repairs = nan::repairs(&operators, validator()?)?;
         let mut locals = Locals::behind(validator()?.len_locals());
         let globals = self.plan.appended.globals;
         let purse = Purse { global: globals.gas, gas: locals.own(ValType::I64), length: locals.scratch(ValType::I32) };
@@ -47,6 +52,9 @@ impl Bodies<'_> {
             self.report.marked_stores += u64::from(marked);
         }
         self.report.nan_repairs += repairs.len() as u64;
+        let all_locals = u64::from(validator()?.len_locals()) + locals.added().len() as u64;
+        at_most(Quantity::RewrittenLocals, all_locals, MOST_LOCALS)?;
+        at_most(Quantity::RewrittenBytes, code.len() as u64, MOST_BODY_BYTES)?;
         let mut rewritten = Function::new(declared(body, &locals)?);
         rewritten.raw(code);
         Ok(rewritten)

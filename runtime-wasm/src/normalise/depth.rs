@@ -1,7 +1,8 @@
 //! How deep calls may go, in the module itself, so that recursion ends at the same call in any engine (W4, W5).
 //!
 //! Every function has a cost that stands for its frame: [`SLOT_BYTES`] for each parameter, local and operand that it may hold at
-//! once, and [`FRAME_BYTES`]. Only functions that can call themselves again, by whatever way, pay: a global holds what is left,
+//! once, [`FRAME_BYTES`], and what it computes. For a compiler that finds the same value computed on both sides of a call may
+//! keep it meanwhile, and no more of these than there are instructions that compute one. Only functions that can call themselves again, by whatever way, pay: a global holds what is left,
 //! such a function takes its cost from it when it begins, and below zero it traps. It keeps what is left in a local, and whoever
 //! called it puts their own back into the global afterwards, so that nothing has to be done where a function ends.
 //!
@@ -18,6 +19,10 @@ use wasmparser::types::CoreTypeId;
 
 /// What a parameter, a local or an operand counts: as much as the largest of them takes.
 const SLOT_BYTES: u64 = 16;
+/// What a computed value counts, where it is no vector.
+pub(super) const VALUE_BYTES: u64 = 8;
+/// And where it is one.
+pub(super) const VECTOR_BYTES: u64 = 16;
 /// What a call counts beside these: what is saved around it, and what a compiler keeps for itself.
 const FRAME_BYTES: u64 = 128;
 
@@ -62,10 +67,11 @@ impl Calls {
         self.functions.push(Called { bytes: FRAME_BYTES, ..Called::default() });
     }
 
-    /// The last added function holds so many values at once at most.
-    pub(super) fn slots(&mut self, slots: u64) {
+    /// The last added function holds so many values at once at most, and computes so many bytes of them.
+    pub(super) fn frame(&mut self, slots: u64, computed_bytes: u64) {
         if let Some(function) = self.functions.last_mut() {
-            function.bytes = FRAME_BYTES.saturating_add(slots.saturating_mul(SLOT_BYTES));
+            let held = slots.saturating_mul(SLOT_BYTES);
+            function.bytes = FRAME_BYTES.saturating_add(held).saturating_add(computed_bytes);
         }
     }
 

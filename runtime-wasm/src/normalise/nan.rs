@@ -62,53 +62,120 @@ impl Repair {
 
 /// Finds a function's repairs, in the order of their offsets.
 ///
-/// `operators` are its instructions with their offsets, `validator` gives one that stands at its start, as often as asked.
+/// `operators` are its instructions with their offsets, `validator` stands at its start. Which locals are loose is known at the
+/// end alone, so that the walk notes what a repair depends on, and decides then: once through the function, whatever it does.
 pub(super) fn repairs<'a>(
     operators: &[(Operator<'a>, usize)],
-    validator: impl Fn() -> Result<FuncValidator<ValidatorResources>, LoadError>,
+    validator: FuncValidator<ValidatorResources>,
 ) -> Result<Vec<Repair>, LoadError> {
-    let mut loose_locals = Vec::new();
-    loop {
-        let mut walk = Walk { validator: validator()?, loose: Vec::new(), loose_locals, repairs: Vec::new() };
-        walk.begin();
-        let before = walk.loose_locals.clone();
-        for (index, (operator, offset)) in operators.iter().enumerate() {
-            walk.step(operator, *offset, operators.get(index + 1))?;
+    let flow = Flow::new(&validator);
+    let mut walk = Walk { validator, sources: Vec::new(), flow, repairs: Vec::new() };
+    for (index, (operator, offset)) in operators.iter().enumerate() {
+        walk.step(operator, *offset, operators.get(index + 1))?;
+    }
+    let loose = walk.flow.solved();
+    let needed = |source| match source {
+        Source::Exact => false,
+        Source::Loose => true,
+        Source::Node(node) => is_loose(&loose, node),
+    };
+    Ok(walk.repairs.into_iter().filter(|(_, source)| needed(*source)).map(|(repair, _)| repair).collect())
+}
+
+/// What decides whether an operand is loose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    Exact,
+    Loose,
+    /// Whatever this node is: a local, or behind these a choice between two.
+    Node(u32),
+}
+
+/// From where looseness reaches locals and choices.
+#[derive(Debug)]
+struct Flow {
+    loose: Vec<bool>,
+    /// If the first is loose, so is the second.
+    edges: Vec<(u32, u32)>,
+}
+
+fn is_loose(loose: &[bool], node: u32) -> bool {
+    loose.get(node as usize).copied().unwrap_or(true)
+}
+
+impl Flow {
+    /// For a function whose parameters are loose, and no other local yet.
+    fn new(validator: &FuncValidator<ValidatorResources>) -> Flow {
+        let locals = validator.len_locals() as usize;
+        let resources = validator.resources();
+        let parameters = resources.type_index_of_function(validator.index());
+        let parameters =
+            parameters.and_then(|ty| resources.sub_type_at(ty)).map_or(locals, |ty| match &ty.composite_type.inner {
+                CompositeInnerType::Func(function) => function.params().len(),
+                _ => locals,
+            });
+        Flow { loose: (0..locals).map(|local| local < parameters).collect(), edges: Vec::new() }
+    }
+
+    /// A source reaches a node.
+    fn reach(&mut self, source: Source, node: u32) {
+        match source {
+            Source::Exact => {}
+            Source::Loose => {
+                if let Some(loose) = self.loose.get_mut(node as usize) {
+                    *loose = true;
+                }
+            }
+            Source::Node(from) => self.edges.push((from, node)),
         }
-        if walk.loose_locals == before {
-            return Ok(walk.repairs);
+    }
+
+    /// One of two, nobody knows which.
+    fn either(&mut self, one: Source, other: Source) -> Source {
+        match (one, other) {
+            (Source::Loose, _) | (_, Source::Loose) => Source::Loose,
+            (Source::Exact, source) | (source, Source::Exact) => source,
+            _ if one == other => one,
+            _ => {
+                let node = u32::try_from(self.loose.len()).unwrap_or(u32::MAX);
+                self.loose.push(false);
+                self.reach(one, node);
+                self.reach(other, node);
+                Source::Node(node)
+            }
         }
-        loose_locals = walk.loose_locals;
+    }
+
+    /// Which nodes are loose, all edges followed.
+    fn solved(mut self) -> Vec<bool> {
+        self.edges.sort_unstable();
+        let mut next: Vec<u32> = (0..).zip(&self.loose).filter(|(_, loose)| **loose).map(|(node, _)| node).collect();
+        while let Some(node) = next.pop() {
+            let first = self.edges.partition_point(|(from, _)| *from < node);
+            for (_, to) in self.edges.iter().skip(first).take_while(|(from, _)| *from == node) {
+                if let Some(loose) = self.loose.get_mut(*to as usize).filter(|loose| !**loose) {
+                    *loose = true;
+                    next.push(*to);
+                }
+            }
+        }
+        self.loose
     }
 }
 
-/// One pass over a function: which operands are loose, beside the validator's own stack.
+/// The pass over a function: where each operand comes from, beside the validator's own stack.
 struct Walk {
     validator: FuncValidator<ValidatorResources>,
-    loose: Vec<bool>,
-    loose_locals: Vec<bool>,
-    repairs: Vec<Repair>,
+    sources: Vec<Source>,
+    flow: Flow,
+    /// Repairs, if what they depend on is loose.
+    repairs: Vec<(Repair, Source)>,
 }
 
 impl Walk {
-    fn begin(&mut self) {
-        let locals = self.validator.len_locals() as usize;
-        if self.loose_locals.is_empty() {
-            let resources = self.validator.resources();
-            let parameters = resources.type_index_of_function(self.validator.index());
-            let parameters = parameters.and_then(|ty| resources.sub_type_at(ty)).map_or(locals, |ty| {
-                match &ty.composite_type.inner {
-                    CompositeInnerType::Func(function) => function.params().len(),
-                    _ => locals,
-                }
-            });
-            self.loose_locals = (0..locals).map(|local| local < parameters).collect();
-        }
-    }
-
-    /// Whether the operand `depth` below the topmost is loose; unknown ones, in code that is never reached, are.
-    fn is_loose(&self, depth: usize) -> bool {
-        self.loose.iter().rev().nth(depth).copied().unwrap_or(true)
+    /// Where the operand `depth` below the topmost comes from; unknown ones, in code that is never reached, are loose.
+    fn source(&self, depth: usize) -> Source {
+        self.sources.iter().rev().nth(depth).copied().unwrap_or(Source::Loose)
     }
 
     fn step(
@@ -117,21 +184,24 @@ impl Walk {
         offset: usize,
         next: Option<&(Operator<'_>, usize)>,
     ) -> Result<(), LoadError> {
-        if let Some(lanes) = self.observed(operator).filter(|_| self.is_loose(0)) {
-            self.repairs.push(Repair { at: offset, lanes });
+        if let Some(lanes) = self.observed(operator) {
+            self.repairs.push((Repair { at: offset, lanes }, self.source(0)));
         }
-        let result_is_loose = self.result_is_loose(operator);
+        let result = self.result(operator);
         let results = operator.operator_arity(&self.validator).map_or(0, |(_, results)| results as usize);
-        self.note_local(operator);
+        if let Operator::LocalSet { local_index } | Operator::LocalTee { local_index } = operator {
+            let source = self.source(0);
+            self.flow.reach(source, *local_index);
+        }
         self.validator.op(offset, operator)?;
         let height = self.validator.operand_stack_height() as usize;
-        self.loose.truncate(height.saturating_sub(results));
-        self.loose.resize(height, result_is_loose);
+        self.sources.truncate(height.saturating_sub(results));
+        self.sources.resize(height, result);
         let taken_as_lanes = |lanes| next.is_some_and(|(next, _)| vector_arithmetic(next) == Some(lanes));
         if let (Some(lanes), Some((_, after))) = (vector_result(operator), next)
             && !taken_as_lanes(lanes)
         {
-            self.repairs.push(Repair { at: *after, lanes });
+            self.repairs.push((Repair { at: *after, lanes }, Source::Loose));
         }
         Ok(())
     }
@@ -161,8 +231,8 @@ impl Walk {
         }
     }
 
-    /// Whether what an instruction gives is loose, if it is a float. Whatever is not listed might be.
-    fn result_is_loose(&self, operator: &Operator<'_>) -> bool {
+    /// Where what an instruction gives comes from, if it is a float. Whatever is not listed might be any NaN.
+    fn result(&mut self, operator: &Operator<'_>) -> Source {
         match operator {
             Operator::F32Const { .. }
             | Operator::F64Const { .. }
@@ -180,26 +250,16 @@ impl Walk {
             | Operator::F64ConvertI64S
             | Operator::F64ConvertI64U
             | Operator::F32x4ExtractLane { .. }
-            | Operator::F64x2ExtractLane { .. } => false,
-            Operator::F32Neg | Operator::F64Neg | Operator::F32Abs | Operator::F64Abs => self.is_loose(0),
-            Operator::F32Copysign | Operator::F64Copysign => self.is_loose(1),
-            Operator::Select | Operator::TypedSelect { .. } => self.is_loose(1) || self.is_loose(2),
-            Operator::LocalGet { local_index } => self.local_is_loose(*local_index),
-            Operator::LocalTee { .. } => self.is_loose(0),
-            _ => true,
-        }
-    }
-
-    fn local_is_loose(&self, local: u32) -> bool {
-        self.loose_locals.get(local as usize).copied().unwrap_or(true)
-    }
-
-    fn note_local(&mut self, operator: &Operator<'_>) {
-        let (Operator::LocalSet { local_index } | Operator::LocalTee { local_index }) = operator else { return };
-        if self.is_loose(0)
-            && let Some(local) = self.loose_locals.get_mut(*local_index as usize)
-        {
-            *local = true;
+            | Operator::F64x2ExtractLane { .. } => Source::Exact,
+            Operator::F32Neg | Operator::F64Neg | Operator::F32Abs | Operator::F64Abs => self.source(0),
+            Operator::F32Copysign | Operator::F64Copysign => self.source(1),
+            Operator::Select | Operator::TypedSelect { .. } => {
+                let (one, other) = (self.source(1), self.source(2));
+                self.flow.either(one, other)
+            }
+            Operator::LocalGet { local_index } => Source::Node(*local_index),
+            Operator::LocalTee { .. } => self.source(0),
+            _ => Source::Loose,
         }
     }
 }

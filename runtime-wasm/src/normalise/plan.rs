@@ -6,7 +6,8 @@ use wasmparser::{
     TypeRef, ValidPayload, Validator, ValidatorResources,
 };
 
-use super::depth::{Calls, Depths};
+use super::depth::{Calls, Depths, VALUE_BYTES, VECTOR_BYTES};
+use crate::admit::instructions::ways as ways_of;
 use crate::engine::FEATURES;
 use crate::error::LoadError;
 
@@ -43,6 +44,8 @@ pub(super) struct Plan {
     pub(super) appended: Appended,
     pub(super) depths: Depths,
     pub(super) functions: u32,
+    /// Over all functions: the most operands that one holds at once, times the ways that part or meet in it.
+    pub(super) operand_work: u64,
     /// The canonical type of each type index.
     pub(super) types: Vec<CoreTypeId>,
 }
@@ -94,6 +97,7 @@ struct Pass {
     calls: Calls,
     types: Vec<CoreTypeId>,
     functions: u32,
+    operand_work: u64,
     globals: u32,
     fills: bool,
     copies: bool,
@@ -129,11 +133,16 @@ impl Pass {
         self.calls.function();
         let mut validator = function.into_validator(FuncValidatorAllocations::default());
         validator.read_locals(&mut body.get_binary_reader())?;
-        let mut highest = 0;
+        let (mut highest, mut ways, mut computed) = (0, 0_u64, 0_u64);
         for operator in body.get_operators_reader()?.into_iter_with_offsets() {
             let (operator, offset) = operator?;
             validator.op(offset, &operator)?;
             highest = highest.max(validator.operand_stack_height());
+            ways = ways.saturating_add(ways_of(&operator));
+            if computes(&operator) {
+                let is_vector = validator.get_operand_type(0).flatten() == Some(wasmparser::ValType::V128);
+                computed = computed.saturating_add(if is_vector { VECTOR_BYTES } else { VALUE_BYTES });
+            }
             match operator {
                 Operator::Call { function_index } => self.calls.calls(function_index),
                 Operator::CallIndirect { type_index, .. } => {
@@ -147,7 +156,8 @@ impl Pass {
                 _ => {}
             }
         }
-        self.calls.slots(u64::from(validator.len_locals()) + u64::from(highest));
+        self.operand_work = self.operand_work.saturating_add(u64::from(highest).saturating_mul(ways));
+        self.calls.frame(u64::from(validator.len_locals()) + u64::from(highest), computed);
         Ok(())
     }
 
@@ -164,6 +174,48 @@ impl Pass {
             Globals { gas: global(0), depth: global(1), pages: global(2), base: global(3), budget: global(4) };
         let first_type = u32::try_from(self.types.len()).unwrap_or(u32::MAX);
         let appended = Appended { first_type, globals, helpers };
-        Plan { appended, depths: self.calls.depths(), functions: self.functions, types: self.types }
+        Plan {
+            appended,
+            depths: self.calls.depths(),
+            functions: self.functions,
+            operand_work: self.operand_work,
+            types: self.types,
+        }
     }
+}
+
+/// Whether a compiler may keep what an instruction computes, an address among it: all do but those that shape the code, name a
+/// constant, or move a value that a local or an operand counts for already.
+fn computes(operator: &Operator<'_>) -> bool {
+    let moves = matches!(
+        operator,
+        Operator::LocalGet { .. }
+            | Operator::LocalSet { .. }
+            | Operator::LocalTee { .. }
+            | Operator::GlobalGet { .. }
+            | Operator::GlobalSet { .. }
+            | Operator::I32Const { .. }
+            | Operator::I64Const { .. }
+            | Operator::F32Const { .. }
+            | Operator::F64Const { .. }
+            | Operator::V128Const { .. }
+            | Operator::Drop
+            | Operator::Call { .. }
+            | Operator::CallIndirect { .. }
+    );
+    let shapes = matches!(
+        operator,
+        Operator::Nop
+            | Operator::Unreachable
+            | Operator::Block { .. }
+            | Operator::Loop { .. }
+            | Operator::If { .. }
+            | Operator::Else
+            | Operator::End
+            | Operator::Br { .. }
+            | Operator::BrIf { .. }
+            | Operator::BrTable { .. }
+            | Operator::Return
+    );
+    !moves && !shapes
 }

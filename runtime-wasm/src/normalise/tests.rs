@@ -2,6 +2,7 @@
 
 mod depth;
 mod floats;
+mod flow;
 mod gas;
 mod memory;
 mod v8;

@@ -236,6 +236,11 @@ impl PageStore {
         Ok(self.versions.page(version))
     }
 
+    /// Another number after each save and rebase.
+    pub(super) fn last_save(&self) -> u64 {
+        self.serial
+    }
+
     /// The pages as they were at the last save or restore, in their order.
     pub fn last(&self) -> impl Iterator<Item = &Page> {
         self.newest.iter().map(|version| self.versions.page(*version))

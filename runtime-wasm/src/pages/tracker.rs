@@ -58,16 +58,22 @@ impl Tracker for CopyAll {
     }
 }
 
-/// Compares every page with what was saved last. Names exactly what differs, at the cost of reading the memory.
+/// Compares every page with what was saved last. Names what differs, at the cost of reading the memory, and what differed at the
+/// last call if nothing was saved since: such a page may have been written back, and is another than it was then.
 #[derive(Debug)]
 pub struct ComparePages {
     base: usize,
+    /// What differed at the last call, and room for what does now.
+    differed: Vec<u32>,
+    differs: Vec<u32>,
+    /// The save that it differed from.
+    save: u64,
 }
 
 impl ComparePages {
     /// For a game whose part of the memory begins at this byte.
     pub fn new(base: usize) -> ComparePages {
-        ComparePages { base }
+        ComparePages { base, differed: Vec::new(), differs: Vec::new(), save: 0 }
     }
 }
 
@@ -78,15 +84,23 @@ impl Tracker for ComparePages {
             dirty.insert_all();
             return Err(TrackFault::Length { bytes, expected });
         };
+        self.differs.clear();
+        if self.save != store.last_save() {
+            self.save = store.last_save();
+            self.differed.clear();
+        }
         for (page, (content, last)) in (0..).zip(game.as_chunks().0.iter().zip(store.last())) {
             if content != last {
-                dirty.insert(page);
+                self.differs.push(page);
             }
         }
+        self.differs.iter().chain(&self.differed).for_each(|page| dirty.insert(*page));
+        std::mem::swap(&mut self.differs, &mut self.differed);
         Ok(())
     }
 
     fn forget(&mut self, _: &mut [u8]) -> Result<(), TrackFault> {
+        self.differed.clear();
         Ok(())
     }
 }

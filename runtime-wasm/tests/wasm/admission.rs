@@ -192,9 +192,72 @@ fn w02_sizes_beyond_the_limits_are_refused_with_figure_and_limit() {
         let uses: String = (0..count).map(|local| format!("(local.set {local} (i32.const 1))")).collect();
         format!("(func (local {locals}) {uses} {} {})", "(loop ".repeat(count), ")".repeat(count))
     };
-    assert_eq!(refusal(&with("", &loops(400))), limit(Quantity::LoopWork, 64_000_000, 16_000_000));
+    assert_eq!(refusal(&with("", &loops(400))), limit(Quantity::LoopWork, 64_964_000, 16_000_000));
     load(&with("", &loops(40))).expect("what a compiler makes of a game loads");
     load(&with("", "(table 10000 funcref)")).expect("a table at the limit loads");
+}
+
+/// W05: what would take the compiler long, or the step more than its gas says, though the bytes are few.
+#[test]
+fn w05_results_and_parameters_of_blocks_are_few() {
+    let limit = |quantity, found| LoadError::Limit { quantity, found, limit: 16 };
+    let values = |count: usize| "i32 ".repeat(count);
+    let results = |count| with("", &format!("(func (result {}) unreachable)", values(count)));
+    load(&results(16)).expect("as many as there may be");
+    assert_eq!(refusal(&results(17)), limit(Quantity::Results, 17));
+    for (block, end) in [("block", "end"), ("loop", "end"), ("if", "else unreachable end")] {
+        let taking = |count| {
+            let ty = format!("(type $t (func (param {})))", values(count));
+            with(&ty, &format!("(func unreachable {block} (type $t) unreachable {end})"))
+        };
+        load(&taking(16)).expect("as many as there may be");
+        assert_eq!(refusal(&taking(17)), limit(Quantity::BlockParameters, 17), "{block}");
+    }
+    load(&with("", &format!("(func (param {}))", values(1000)))).expect("a call pays for what it passes");
+}
+
+/// W05: what is kept where ways part and meet costs a compiler the product of the two, in time and in memory.
+#[test]
+fn w05_what_is_kept_through_branches_is_limited() {
+    let work = |function: &str, loop_work| {
+        WasmFactory::load(&module(&with("", function)), Limits { loop_work, ..Limits::default() }).map(drop)
+    };
+    let locals = "(local i32 i32 i32) (local.set 2 (i32.const 1))";
+    let pushed = "i32.const 1 ".repeat(12);
+    let dropped = "drop ".repeat(12);
+    for (ways, branches) in [
+        (1, "block end"),
+        (1, "(if (i32.const 0) (then))"),
+        (2, "block br 0 end"),
+        (2, "(block (br_if 0 (i32.const 0)))"),
+        (4, "(block (br_table 0 0 0 (i32.const 0)))"),
+    ] {
+        let function = format!("(func {locals} {branches})");
+        let (most, limit) = (2 * (3 + 4) * ways, 2 * (3 + 4) * ways - 1);
+        assert_eq!(work(&function, most), Ok(()), "{branches}");
+        let refused = LoadError::Limit { quantity: Quantity::LoopWork, found: most, limit };
+        assert_eq!(work(&function, limit), Err(refused), "{branches}");
+        let function = format!("(func {pushed} {branches} {dropped})");
+        let highest = if branches.contains("const") { 13 } else { 12 };
+        let (most, limit) = (highest * ways, highest * ways - 1);
+        assert_eq!(work(&function, most), Ok(()), "{branches}");
+        let refused = LoadError::Limit { quantity: Quantity::OperandWork, found: most, limit };
+        assert_eq!(work(&function, limit), Err(refused), "{branches}");
+    }
+    // Without a local, but for the gas: nested loops, and branches in a row, which an engine compares with each other.
+    let loops = "(loop (br_if 0 (i32.const 0)) ".repeat(4_000) + &")".repeat(4_000);
+    let row = "(block (br_if 0 (i32.const 0)))".repeat(40_000);
+    let calls = "(call_indirect (type $nothing) (i32.const 0))".repeat(30_000);
+    for body in [loops, row, calls] {
+        let refused = refusal(&with("(type $nothing (func))", &format!("(table 1 funcref) (func {body})")));
+        assert!(matches!(refused, LoadError::Limit { quantity: Quantity::LoopWork, .. }), "{refused}");
+    }
+    // Some 110 KB, which would take the compiler a gigabyte.
+    let (locals, count) = ("i32 ".repeat(4_000), 4_000);
+    let uses: String = (0..count).map(|local| format!("(local.set {local} (i32.const 1))")).collect();
+    let ifs = "(if (i32.const 0) (then))".repeat(count);
+    let refused = refusal(&with("", &format!("(func (local {locals}) {uses} {ifs} {uses})")));
+    assert!(matches!(refused, LoadError::Limit { quantity: Quantity::LoopWork, found: 32_112_000, .. }), "{refused}");
 }
 
 /// The game itself says what it makes of a match: it takes it, refuses it by a code of its own, or faults.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use retick_core::runtime::RuntimeFactory;
+use retick_core::runtime::{Runtime, RuntimeFactory};
 use retick_wasm::{DirectoryRefusal, Limits, LoadError, ModuleCache, Tracking};
 
 use crate::support::{Match, module};
@@ -87,6 +87,33 @@ fn w1_a_directory_keeps_modules_for_the_next_process() {
     assert_eq!((play(&mut second), second.compiled()), (played, 0));
 }
 
+/// W6: whether the kernel protects pages is each process's own matter, so that a file may hold code without the marks that this
+/// process needs. It is compiled anew.
+#[test]
+fn w6_code_without_marks_is_none_for_the_dirty_map() {
+    let directory = directory("marks");
+    let grow = module(GROW);
+    let load = |tracking| {
+        let mut cache = ModuleCache::trusting_directory(&directory).expect("our own");
+        let factory = cache.load_tracking(&grow, Limits::default(), tracking).expect("loads");
+        (cache.compiled(), factory)
+    };
+    assert_eq!(load(Tracking::ComparePages).0, 1);
+    let unmarked = files(&directory).pop().expect("one file");
+    assert_eq!(load(Tracking::DirtyMap).0, 1);
+    let marked = files(&directory).into_iter().find(|file| *file != unmarked).expect("two files");
+    fs::copy(&unmarked, &marked).expect("writable");
+    let (compiled, factory) = load(Tracking::DirtyMap);
+    assert_eq!(compiled, 1);
+    let mut game = Match::of(&factory);
+    let before = game.checkpoint();
+    let (word, checksum) = (game.word(4), game.checksum());
+    game.step(5);
+    assert_ne!(game.checksum(), checksum);
+    game.runtime.restore(before).expect("there");
+    assert_eq!((game.word(4), game.checksum()), (word, checksum));
+}
+
 /// A file that is cut, changed or another's is as good as none: it is compiled anew, and the file is whole again.
 #[test]
 fn w1_a_damaged_file_is_compiled_again() {
@@ -103,13 +130,33 @@ fn w1_a_damaged_file_is_compiled_again() {
     let mut changed = whole.clone();
     let middle = changed.len() / 2;
     changed[middle] ^= 1;
-    // The hash of what is no engine's code.
-    let foreign = [&blake3::hash(&[7; 200]).as_bytes()[..], &[7; 200]].concat();
+    // The hash, keyed by the file's own name, of what is no engine's code.
+    let name = file.file_stem().and_then(|name| name.to_str()).expect("a name in hexadecimal");
+    let key = blake3::Hash::from_hex(name).expect("a name in hexadecimal");
+    let foreign = [&blake3::keyed_hash(key.as_bytes(), &[7; 200]).as_bytes()[..], &[7; 200]].concat();
     for damaged in [&[][..], &whole[..31], &whole[..whole.len() - 1], &changed, &foreign] {
         fs::write(&file, damaged).expect("writable");
         assert_eq!((load(), load()), (1, 0), "{} bytes", damaged.len());
         assert!(fs::read(&file).expect("readable") == whole);
     }
+}
+
+/// A file under another module's name is not that module's code.
+#[test]
+fn w1_a_file_under_another_name_is_not_loaded() {
+    let directory = directory("renamed");
+    let modules = [module(GROW), module(include_str!("../wat/loop.wat"))];
+    let load = |module: &[u8]| {
+        let mut cache = ModuleCache::trusting_directory(&directory).expect("our own");
+        cache.load(module, Limits::default()).expect("loads");
+        cache.compiled()
+    };
+    load(&modules[0]);
+    let one = files(&directory).pop().expect("one file");
+    load(&modules[1]);
+    let other = files(&directory).into_iter().find(|file| *file != one).expect("another file");
+    fs::copy(&one, &other).expect("writable");
+    assert_eq!((load(&modules[0]), load(&modules[1]), load(&modules[1])), (0, 1, 0));
 }
 
 /// A directory that others may write could hold their code; it is refused by name.

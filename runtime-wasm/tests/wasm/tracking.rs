@@ -147,6 +147,23 @@ fn t3_two_states_find_where_they_differ() {
     }
 }
 
+/// K5, W6: a page that is written back to what was saved last is another one than the last checksum saw.
+#[test]
+fn k5_what_a_step_writes_back_is_hashed_again() {
+    let text = "(module (memory (export \"memory\") 4)\n;; interface
+        (func (export \"retick_step\") (param i32 i32) (result i32)
+            (i32.store (i32.const 200000) (call $input (local.get 0))) (i32.const 0)))";
+    for tracking in TRACKINGS {
+        let factory = WasmFactory::load_tracking(&module(text), Limits::default(), tracking).expect("loads");
+        let mut game = Match::of(&factory);
+        game.run(&[5, 0], Keep::CHECKSUM).expect("two steps without a checkpoint between them");
+        let mut hasher = Hasher::new();
+        hasher.update(game.runtime.memory()).update(&game.runtime.trailer());
+        let expected = Some(Checksum::from_bytes(*hasher.finalize().as_bytes()));
+        assert_eq!(game.output.kept[1].checksum, expected, "{tracking:?}");
+    }
+}
+
 /// W6: a checkpoint costs the pages that were touched since the last one.
 #[test]
 fn w6_only_touched_pages_are_counted() {

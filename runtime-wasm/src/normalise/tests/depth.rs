@@ -19,6 +19,17 @@ fn recursions() -> Vec<(&'static str, String)> {
     let vectors: String = (0..12).map(|_| "(local v128)").collect();
     let sets: String = (0..12).map(|local| format!("(local.set {local} (i32x4.splat (global.get $count)))")).collect();
     let gets: String = (0..12).map(|local| format!("(v128.store (i32.const 0) (local.get {local}))")).collect();
+    // Values that are computed on both sides of the call, so that a compiler keeps hundreds of them meanwhile.
+    let kept = |values: u32| {
+        let once: String = (1..=values)
+            .map(|n| format!("(local.set 1 (i64.xor (local.get 1) (i64.mul (local.get 0) (i64.const {}))))", 2 * n + 1))
+            .collect();
+        module(&format!(
+            "(func $g (param i64) (result i64) (local i64) {count} {once}
+                (local.set 1 (i64.add (local.get 1) (call $g (i64.add (local.get 0) (i64.const 1))))) {once} (local.get 1))
+             (func (export \"f\") (drop (call $g (i64.const 1))))"
+        ))
+    };
     let (pushed, added) = ("(f64.load (i32.const 8)) ".repeat(12), "f64.add ".repeat(12));
     vec![
         ("plain", module(&format!("(func $f (export \"f\") {count} call $f)"))),
@@ -45,6 +56,8 @@ fn recursions() -> Vec<(&'static str, String)> {
             "vectors across the call",
             module(&format!("(func $f (export \"f\") {vectors} {count} {sets} call $f {gets})")),
         ),
+        ("two hundred values kept", kept(200)),
+        ("three thousand values kept", kept(3_000)),
         (
             "operands across the call",
             module(&format!(
@@ -112,8 +125,8 @@ fn w5_recursion_ends_at_the_same_call_everywhere() {
             expected
         })
         .collect();
-    // 512 KiB, by 128 bytes and 16 for each value; the function around a recursion that can't recurse counts beside it.
-    assert_eq!(counts[0], (512 << 10) / (128 + 16 * 2));
+    // 512 KiB, by 128 bytes, 16 for each of two operands and 8 for the sum that is computed.
+    assert_eq!(counts[0], (512 << 10) / (128 + 16 * 2 + 8));
     let bytes: Vec<Vec<u8>> = modules.into_iter().map(|(_, module)| module).collect();
     for tier in [&[][..], &["--liftoff-only"], &["--no-liftoff"]] {
         let Some(found) = counts_in_v8(tier, &bytes) else { return };
