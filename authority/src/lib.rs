@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`room::Room`] is a machine without input or output of its own (sans-IO): it never decodes a game's input and links no
-//! simulation, so it is the same for every game. [`log`] keeps what it confirmed. Both are `no_std` with `alloc`; the service
-//! that owns sockets and clocks stands behind the feature `service`.
+//! simulation, so it is the same for every game. [`log`] keeps what it confirmed. Both are `no_std` with `alloc`; logs in files
+//! stand behind the feature `files`, the service that owns sockets and clocks behind the feature `service`.
 //!
 //! # A room of two seats, in memory
 //!
@@ -73,7 +73,7 @@
 //! assert_eq!(room.frame(Tick::ZERO), Some(frame));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
-#![cfg_attr(not(feature = "service"), no_std)]
+#![cfg_attr(not(feature = "files"), no_std)]
 
 extern crate alloc;
 #[cfg(test)]

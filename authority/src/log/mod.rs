@@ -1,7 +1,7 @@
 //! What a room writes down: records with gapless sequence numbers, and where they are kept (A12).
 //!
-//! A room says *what* must be kept ([`Output::Persist`](crate::room::Output::Persist)); a [`FrameLog`] says where. Nothing here
-//! knows of connections, time or transport.
+//! A room says *what* must be kept ([`Output::Persist`](crate::room::Output::Persist)); a [`FrameLog`] says where: [`MemoryLog`],
+//! or files with the feature `files`. Nothing here knows of connections, clocks or transport.
 //!
 //! ```
 //! use retick_authority::log::{FIRST_SEQUENCE, FrameLog, LogError, MemoryLog};
@@ -18,6 +18,8 @@
 //! # Ok::<(), LogError>(())
 //! ```
 
+#[cfg(feature = "files")]
+pub mod file;
 mod memory;
 mod record;
 

@@ -91,7 +91,7 @@ fn the_kernel_and_the_room_have_no_std() {
     let core = fs::read_to_string(root().join("core/src/lib.rs")).unwrap();
     assert!(core.contains("\n#![no_std]\n"));
     let authority = fs::read_to_string(root().join("authority/src/lib.rs")).unwrap();
-    assert!(authority.contains("\n#![cfg_attr(not(feature = \"service\"), no_std)]\n"));
+    assert!(authority.contains("\n#![cfg_attr(not(feature = \"files\"), no_std)]\n"));
 }
 
 #[test]
