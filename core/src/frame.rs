@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use bincode::{BorrowDecode, Encode};
 
 use crate::codec::wire::{self, Cursor, WireError};
-use crate::digest::Digest;
+use crate::digest::{Context, Digest};
 use crate::identity::MatchDescriptor;
 use crate::input::MAX_INPUT_BYTES;
 use crate::record::{CommandRecord, SeatFlags, SeatRecord, position};
@@ -319,11 +319,14 @@ fn drivers(frame: &Frame) -> impl Iterator<Item = (Presence, ControlEpoch)> {
     frame.seats().map(|view| (view.presence, view.epoch))
 }
 
+const CHAIN_CONTEXT: &str = "retick 2026 frame chain v1";
+
 /// The hash chain over a generation's frames (A12): it starts at the descriptor's digest, and each link covers the link before
 /// and one frame's self-contained bytes. Equal heads mean equal histories.
 #[derive(Clone, Debug)]
 pub struct FrameChain {
     head: Digest,
+    context: Context,
     scratch: Vec<u8>,
 }
 
@@ -331,7 +334,7 @@ impl FrameChain {
     /// The chain before tick 0 of the generation that `descriptor` describes.
     #[must_use]
     pub fn new(descriptor: &MatchDescriptor) -> FrameChain {
-        FrameChain { head: descriptor.digest(), scratch: Vec::new() }
+        FrameChain { head: descriptor.digest(), context: Context::new(CHAIN_CONTEXT), scratch: Vec::new() }
     }
 
     /// The digest over every frame so far.
@@ -343,7 +346,7 @@ impl FrameChain {
     pub fn extend(&mut self, frame: &Frame) {
         self.scratch.clear();
         frame.encode_full(&mut self.scratch);
-        self.head = Digest::derived("retick 2026 frame chain v1", &[self.head.as_bytes(), &self.scratch]);
+        self.head = self.context.digest(&[self.head.as_bytes(), &self.scratch]);
     }
 }
 
