@@ -348,11 +348,23 @@ impl FrameChain {
         frame.encode_full(&mut self.scratch);
         self.head = self.context.digest(&[self.head.as_bytes(), &self.scratch]);
     }
+
+    /// Adds the next frame by its self-contained bytes, for whoever has them already: what [`Frame::encode_full`] wrote. They are
+    /// not looked at.
+    pub fn extend_encoded(&mut self, frame: &[u8]) {
+        self.head = self.context.digest(&[self.head.as_bytes(), frame]);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+
+    use crate::config::SessionConfig;
+    use crate::identity::IdentityManifest;
+    use crate::input::InputSchema;
+    use crate::rng::SessionSeed;
+    use crate::tick::TickRate;
 
     use super::*;
 
@@ -401,6 +413,24 @@ mod tests {
         assert!(delta.len() + 6 < full.len(), "{} against {}", delta.len(), full.len());
         assert_eq!(decode_after(&delta, Some(&first), key(9, 3)), Ok(second));
         assert_eq!(decode_after(&delta, None, key(9, 3)), Err(FrameError::NoBase));
+    }
+
+    #[test]
+    fn a12_a_chain_over_frames_and_one_over_their_bytes_are_one() {
+        let schema = InputSchema::builder("byte/v1").integer("value", 0..=255).build().expect("valid");
+        let manifest = IdentityManifest::builder("native", 1, TickRate::Hz60).input_schema(schema).build();
+        let (manifest, seed) = (manifest.expect("valid"), SessionSeed::from_u64(1));
+        let descriptor = MatchDescriptor::new(&manifest, SessionConfig::empty(), seed, seats(2));
+        let (mut frames, mut encoded) = (FrameChain::new(&descriptor), FrameChain::new(&descriptor));
+        for tick in 0..3 {
+            let frame = frame(tick, &[Some(b"ab"), None]);
+            let mut bytes = vec![];
+            frame.encode_full(&mut bytes);
+            let before = encoded.head();
+            frames.extend(&frame);
+            encoded.extend_encoded(&bytes);
+            assert!(frames.head() == encoded.head() && encoded.head() != before);
+        }
     }
 
     #[test]
