@@ -17,6 +17,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use bincode::{Decode, Encode};
+use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of every digest here.
@@ -128,6 +129,25 @@ impl Digest {
     }
 }
 
+/// A context of derived digests, hashed once, for whoever derives many under it.
+#[derive(Clone, Debug)]
+pub(crate) struct Context(ContextKey);
+
+impl Context {
+    pub(crate) fn new(context: &str) -> Context {
+        Context(hash_derive_key_context(context))
+    }
+
+    /// What [`Digest::derived`] gives under this context.
+    pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
+        let mut hasher = blake3::Hasher::new_from_context_key(&self.0);
+        parts.iter().for_each(|part| {
+            hasher.update(part);
+        });
+        Digest(*hasher.finalize().as_bytes())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
@@ -141,6 +161,14 @@ mod tests {
         assert_eq!(text.parse::<Digest>(), Ok(digest));
         for bad in ["", &text[1..], &text.replace(&text[..1], "g"), &(text.clone() + "0")] {
             assert_eq!(bad.parse::<Digest>(), Err(ParseDigestError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a12_a_context_that_was_hashed_before_derives_the_same_digests() {
+        let context = Context::new("retick 2026 test v1");
+        for parts in [&[][..], &[b"abc".as_slice()], &[b"a", b"bc"], &[&[7; 200], b"x"]] {
+            assert_eq!(context.digest(parts), Digest::derived("retick 2026 test v1", parts));
         }
     }
 

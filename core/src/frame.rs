@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use bincode::{BorrowDecode, Encode};
 
 use crate::codec::wire::{self, Cursor, WireError};
-use crate::digest::Digest;
+use crate::digest::{Context, Digest};
 use crate::identity::MatchDescriptor;
 use crate::input::MAX_INPUT_BYTES;
 use crate::record::{CommandRecord, SeatFlags, SeatRecord, position};
@@ -319,11 +319,14 @@ fn drivers(frame: &Frame) -> impl Iterator<Item = (Presence, ControlEpoch)> {
     frame.seats().map(|view| (view.presence, view.epoch))
 }
 
+const CHAIN_CONTEXT: &str = "retick 2026 frame chain v1";
+
 /// The hash chain over a generation's frames (A12): it starts at the descriptor's digest, and each link covers the link before
 /// and one frame's self-contained bytes. Equal heads mean equal histories.
 #[derive(Clone, Debug)]
 pub struct FrameChain {
     head: Digest,
+    context: Context,
     scratch: Vec<u8>,
 }
 
@@ -331,7 +334,7 @@ impl FrameChain {
     /// The chain before tick 0 of the generation that `descriptor` describes.
     #[must_use]
     pub fn new(descriptor: &MatchDescriptor) -> FrameChain {
-        FrameChain { head: descriptor.digest(), scratch: Vec::new() }
+        FrameChain { head: descriptor.digest(), context: Context::new(CHAIN_CONTEXT), scratch: Vec::new() }
     }
 
     /// The digest over every frame so far.
@@ -343,13 +346,25 @@ impl FrameChain {
     pub fn extend(&mut self, frame: &Frame) {
         self.scratch.clear();
         frame.encode_full(&mut self.scratch);
-        self.head = Digest::derived("retick 2026 frame chain v1", &[self.head.as_bytes(), &self.scratch]);
+        self.head = self.context.digest(&[self.head.as_bytes(), &self.scratch]);
+    }
+
+    /// Adds the next frame by its self-contained bytes, for whoever has them already: what [`Frame::encode_full`] wrote. They are
+    /// not looked at.
+    pub fn extend_encoded(&mut self, frame: &[u8]) {
+        self.head = self.context.digest(&[self.head.as_bytes(), frame]);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+
+    use crate::config::SessionConfig;
+    use crate::identity::IdentityManifest;
+    use crate::input::InputSchema;
+    use crate::rng::SessionSeed;
+    use crate::tick::TickRate;
 
     use super::*;
 
@@ -398,6 +413,24 @@ mod tests {
         assert!(delta.len() + 6 < full.len(), "{} against {}", delta.len(), full.len());
         assert_eq!(decode_after(&delta, Some(&first), key(9, 3)), Ok(second));
         assert_eq!(decode_after(&delta, None, key(9, 3)), Err(FrameError::NoBase));
+    }
+
+    #[test]
+    fn a12_a_chain_over_frames_and_one_over_their_bytes_are_one() {
+        let schema = InputSchema::builder("byte/v1").integer("value", 0..=255).build().expect("valid");
+        let manifest = IdentityManifest::builder("native", 1, TickRate::Hz60).input_schema(schema).build();
+        let (manifest, seed) = (manifest.expect("valid"), SessionSeed::from_u64(1));
+        let descriptor = MatchDescriptor::new(&manifest, SessionConfig::empty(), seed, seats(2));
+        let (mut frames, mut encoded) = (FrameChain::new(&descriptor), FrameChain::new(&descriptor));
+        for tick in 0..3 {
+            let frame = frame(tick, &[Some(b"ab"), None]);
+            let mut bytes = vec![];
+            frame.encode_full(&mut bytes);
+            let before = encoded.head();
+            frames.extend(&frame);
+            encoded.extend_encoded(&bytes);
+            assert!(frames.head() == encoded.head() && encoded.head() != before);
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism, inspects and certifies modules.
+//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism, inspects and certifies modules,
+//! measures what a machine carries.
 //!
 //! Results go to standard output, errors to standard error with exit code 2; exit code 1 means that a check was run and failed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks on its standard streams")]
 
+mod bench;
 mod demo;
 mod failure;
 mod games;
@@ -39,6 +41,8 @@ enum Command {
     Synctest(synctest::SynctestArguments),
     /// Inspect, certify or rewrite a game module
     Module(module::ModuleArguments),
+    /// Measure what this machine carries
+    Bench(bench::BenchArguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

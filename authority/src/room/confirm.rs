@@ -37,10 +37,12 @@ impl Room {
             self.current.push_seat(slot.confirm(tick));
         }
         self.commands.fill(&mut self.current);
-        self.chain.extend(&self.current);
-        let head = self.chain.head();
-        let tag = self.keys.release_tag(generation, tick.saturating_add(1), head);
-        let frame = self.history.push(&self.current, tag);
+        let (chain, keys) = (&mut self.chain, &self.keys);
+        let frame = self.history.push(&self.current, |frame| {
+            chain.extend_encoded(frame);
+            keys.release_tag(generation, tick.saturating_add(1), chain.head())
+        });
+        let head = chain.head();
         self.outbox.persist(&Record::Frame { tick, frame, head });
         self.reports.handle_confirmed(tick, self.humans());
         let base = (tick > Tick::ZERO).then_some(&self.previous);

@@ -32,12 +32,13 @@ impl History {
         Tick::new(self.entries.len() as u64)
     }
 
-    /// Adds the frontier's frame and gives its bytes.
-    pub(super) fn push(&mut self, frame: &Frame, tag: ReleaseTag) -> &[u8] {
+    /// Adds the frontier's frame with the tag that its bytes get, and gives the bytes.
+    pub(super) fn push(&mut self, frame: &Frame, tag: impl FnOnce(&[u8]) -> ReleaseTag) -> &[u8] {
         let start = self.bytes.len();
         frame.encode_full(&mut self.bytes);
-        self.entries.push(Entry { end: self.bytes.len(), tag });
-        &self.bytes[start..]
+        let (end, bytes) = (self.bytes.len(), &self.bytes[start..]);
+        self.entries.push(Entry { end, tag: tag(bytes) });
+        bytes
     }
 
     pub(super) fn tag(&self, tick: Tick) -> Option<ReleaseTag> {

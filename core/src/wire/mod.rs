@@ -412,7 +412,7 @@ pub enum MessageError {
 }
 
 /// Number of [`ClientMessage::Hello`] on the wire.
-const HELLO: u32 = 0;
+const HELLO: u8 = 0;
 
 impl<'a> ClientMessage<'a> {
     /// Appends the message's bytes.
@@ -425,9 +425,10 @@ impl<'a> ClientMessage<'a> {
     /// # Errors
     /// [`MessageError`].
     pub fn decode(bytes: &'a [u8]) -> Result<ClientMessage<'a>, MessageError> {
-        let mut cursor = Cursor::new(bytes);
-        if cursor.take::<u32>()? == HELLO {
-            let theirs = cursor.take()?;
+        // Most messages are no greeting, which their first byte says.
+        if bytes.first() == Some(&HELLO) {
+            let mut cursor = Cursor::new(bytes);
+            let (_, theirs): (u32, u16) = cursor.take()?;
             if theirs != PROTOCOL_VERSION {
                 return Err(MessageError::Protocol { theirs });
             }

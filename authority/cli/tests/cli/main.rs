@@ -1,6 +1,7 @@
 //! The command line as a user meets it: exit codes, what it prints, and what it says of bad input.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
 
+mod bench;
 mod demo;
 mod module;
 mod serve;
@@ -41,7 +42,7 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "serve", "verify", "synctest", "module"] {
+    for command in ["demo", "serve", "verify", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }
