@@ -16,6 +16,11 @@ use crate::touch::touch_match;
 
 /// Checkpoints that are held at once, as a session with a rollback of eight ticks holds them.
 const HELD: usize = 9;
+/// Rounds in a row with one way of tracking, before the next has its turn: a game plays alone, and not between copies of whole
+/// memories.
+const ROUNDS_OF_A_TURN: usize = 12;
+/// Rounds before these, in which what the last turn left in the caches goes.
+const WARM_ROUNDS: usize = 4;
 /// Ticks from one checksum to the next, where they are rare.
 pub const CADENCE_TICKS: u32 = 60;
 
@@ -59,12 +64,15 @@ pub const TOUCHING: Played<'static> =
 pub fn measure(plan: Plan, played: Played<'_>, factories: &[WasmFactory]) -> Vec<Costs> {
     let mut saves: Vec<Saves<'_>> = factories.iter().map(|factory| Saves::new(factory, played)).collect();
     let mut samples: Vec<Samples> = factories.iter().map(|_| Samples::default()).collect();
-    let warm = plan.rounds.min(HELD);
-    for round in 0..warm + plan.rounds {
-        if round == warm {
-            samples.fill_with(Samples::default);
+    let mut left = plan.rounds;
+    while left > 0 {
+        let rounds = left.min(ROUNDS_OF_A_TURN);
+        for (saves, samples) in saves.iter_mut().zip(&mut samples) {
+            let mut unheeded = Samples::default();
+            (0..WARM_ROUNDS).for_each(|_| saves.round(&mut unheeded));
+            (0..rounds).for_each(|_| saves.round(samples));
         }
-        saves.iter_mut().zip(&mut samples).for_each(|(saves, samples)| saves.round(samples));
+        left -= rounds;
     }
     samples.into_iter().map(Samples::costs).collect()
 }
