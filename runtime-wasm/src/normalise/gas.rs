@@ -83,7 +83,7 @@ fn price(operator: &Operator<'_>) -> i64 {
 }
 
 /// Whether what follows an instruction may be reached without it, or not be reached.
-fn ends_a_run(operator: &Operator<'_>) -> bool {
+pub(super) fn ends_a_run(operator: &Operator<'_>) -> bool {
     matches!(
         operator,
         Operator::Loop { .. }

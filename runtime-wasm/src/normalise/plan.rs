@@ -7,6 +7,7 @@ use wasmparser::{
 };
 
 use super::depth::{Calls, Depths, VALUE_BYTES, VECTOR_BYTES};
+use super::gas;
 use crate::admit::instructions::ways as ways_of;
 use crate::engine::FEATURES;
 use crate::error::LoadError;
@@ -203,19 +204,6 @@ fn computes(operator: &Operator<'_>) -> bool {
             | Operator::Call { .. }
             | Operator::CallIndirect { .. }
     );
-    let shapes = matches!(
-        operator,
-        Operator::Nop
-            | Operator::Unreachable
-            | Operator::Block { .. }
-            | Operator::Loop { .. }
-            | Operator::If { .. }
-            | Operator::Else
-            | Operator::End
-            | Operator::Br { .. }
-            | Operator::BrIf { .. }
-            | Operator::BrTable { .. }
-            | Operator::Return
-    );
+    let shapes = gas::ends_a_run(operator) || matches!(operator, Operator::Nop | Operator::Block { .. });
     !moves && !shapes
 }

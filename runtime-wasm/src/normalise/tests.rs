@@ -17,6 +17,7 @@ use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, V128, Va
 use super::{BASE_NAME, DEPTH_BUDGET_NAME, DEPTH_NAME, GAS_NAME, Marks, rewrite};
 use crate::admit::Admitted;
 use crate::engine;
+use crate::error::{LoadError, Quantity};
 use crate::hash::{GlobalKind, append_global};
 use crate::limits::Limits;
 
@@ -326,4 +327,33 @@ fn w4_rewritten_modules_stay_valid() {
         valid += 1;
     }
     assert!(valid > 1_000, "{valid}");
+}
+
+/// W2: what a function grows to must fit the format, and is refused by figure and limit one past it.
+#[test]
+fn w2_functions_that_grow_beyond_the_format_are_refused() {
+    let rewritten = |module: &[u8]| {
+        let limits = Limits { stack_bytes: crate::limits::MAX_STACK_BYTES, ..Limits::default() };
+        rewrite(module, &known(module), &limits, Marks::Map).map(|normalised| {
+            let valid = wasmparser::Validator::new_with_features(engine::FEATURES).validate_all(normalised.bytes());
+            assert!(valid.is_ok(), "{:?}", valid.err());
+        })
+    };
+    // Two locals are added to each function: its gas, and a length.
+    let locals = |count: usize| {
+        let text = format!("(module (memory 1) (func (export \"f\") (local {})))", "i32 ".repeat(count));
+        rewritten(&wat::parse_str(text).expect("well-formed"))
+    };
+    assert_eq!(locals(49_998), Ok(()));
+    let refused = LoadError::Limit { quantity: Quantity::RewrittenLocals, found: 50_001, limit: 50_000 };
+    assert_eq!(locals(49_999), Err(refused));
+    let stores = |count: usize| {
+        let body = "(i32.store offset=3 (i32.const 0) (i32.const 0))".repeat(count);
+        rewritten(&wat::parse_str(format!("(module (memory 1) (func (export \"f\") {body}))")).expect("well-formed"))
+    };
+    assert_eq!(stores(150_000), Ok(()));
+    let refused = stores(250_000);
+    let bytes =
+        matches!(&refused, Err(LoadError::Limit { quantity: Quantity::RewrittenBytes, found, limit }) if found > limit);
+    assert!(bytes, "{refused:?}");
 }

@@ -184,3 +184,25 @@ fn w1_a_directory_that_others_may_write_is_refused() {
     assert_eq!(refusal(&open.join("file")), Some(DirectoryRefusal::NotADirectory));
     assert_eq!(refusal(&open.join("missing")), Some(DirectoryRefusal::Unreadable));
 }
+
+/// A directory of another user's, or in one of another user's, is refused by name. Only root can give a directory away; whoever else
+/// runs this has the other refusals.
+#[cfg(unix)]
+#[test]
+fn w1_a_directory_of_another_user_is_refused() {
+    use std::os::unix::fs::chown;
+
+    const SOMEBODY: Option<u32> = Some(54_321);
+    let outer = directory("owner");
+    let inner = outer.join("inner");
+    fs::create_dir(&inner).expect("a place for tests");
+    allow(&inner, 0o700);
+    let refusal = |path: &Path| ModuleCache::trusting_directory(path).err();
+    assert_eq!((refusal(&outer), refusal(&inner)), (None, None));
+    if chown(&*outer, SOMEBODY, None).is_err() {
+        return;
+    }
+    assert_eq!(refusal(&outer), Some(DirectoryRefusal::Owner));
+    assert_eq!(refusal(&inner), Some(DirectoryRefusal::Owner), "its parent is somebody's");
+    assert!(files(&outer) == [inner], "nothing is left there");
+}
