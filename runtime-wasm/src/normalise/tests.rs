@@ -6,6 +6,7 @@ mod flow;
 mod gas;
 mod memory;
 mod v8;
+mod valid;
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,6 @@ use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, V128, Va
 use super::{BASE_NAME, DEPTH_BUDGET_NAME, DEPTH_NAME, GAS_NAME, Marks, rewrite};
 use crate::admit::Admitted;
 use crate::engine;
-use crate::error::{LoadError, Quantity};
 use crate::hash::{GlobalKind, append_global};
 use crate::limits::Limits;
 
@@ -310,50 +310,4 @@ fn check(engines: &[Engine; 3], original: &[u8], as_before: bool) -> (bool, bool
         assert_eq!(before.map(exported), Some(exported(canonical)));
     }
     (true, as_before, differs)
-}
-
-/// W4: what is rewritten stays valid, code that is never reached included; modules are made there that no compiler would make.
-#[test]
-fn w4_rewritten_modules_stay_valid() {
-    let kinds = [Vectors::None, Vectors::Some];
-    let modules = (0..800).flat_map(|seed| kinds.map(|vectors| random_module_of(seed, vectors))).flatten();
-    // In this one, a value that nothing reaches is put into an integer global, with floats on the stack below the branch.
-    let unreached = random_module_of(1347, Vectors::None).expect("a module");
-    let mut valid = 0;
-    for module in modules.chain([unreached]) {
-        let rewritten = normalised(&module);
-        let checked = wasmparser::Validator::new_with_features(engine::FEATURES).validate_all(&rewritten);
-        assert!(checked.is_ok(), "{:?}", checked.err());
-        valid += 1;
-    }
-    assert!(valid > 1_000, "{valid}");
-}
-
-/// W2: what a function grows to must fit the format, and is refused by figure and limit one past it.
-#[test]
-fn w2_functions_that_grow_beyond_the_format_are_refused() {
-    let rewritten = |module: &[u8]| {
-        let limits = Limits { stack_bytes: crate::limits::MAX_STACK_BYTES, ..Limits::default() };
-        rewrite(module, &known(module), &limits, Marks::Map).map(|normalised| {
-            let valid = wasmparser::Validator::new_with_features(engine::FEATURES).validate_all(normalised.bytes());
-            assert!(valid.is_ok(), "{:?}", valid.err());
-        })
-    };
-    // Two locals are added to each function: its gas, and a length.
-    let locals = |count: usize| {
-        let text = format!("(module (memory 1) (func (export \"f\") (local {})))", "i32 ".repeat(count));
-        rewritten(&wat::parse_str(text).expect("well-formed"))
-    };
-    assert_eq!(locals(49_998), Ok(()));
-    let refused = LoadError::Limit { quantity: Quantity::RewrittenLocals, found: 50_001, limit: 50_000 };
-    assert_eq!(locals(49_999), Err(refused));
-    let stores = |count: usize| {
-        let body = "(i32.store offset=3 (i32.const 0) (i32.const 0))".repeat(count);
-        rewritten(&wat::parse_str(format!("(module (memory 1) (func (export \"f\") {body}))")).expect("well-formed"))
-    };
-    assert_eq!(stores(150_000), Ok(()));
-    let refused = stores(250_000);
-    let bytes =
-        matches!(&refused, Err(LoadError::Limit { quantity: Quantity::RewrittenBytes, found, limit }) if found > limit);
-    assert!(bytes, "{refused:?}");
 }
