@@ -21,12 +21,15 @@
 //! assert!(ClientMessage::decode(&bytes[..bytes.len() - 1]).is_err() && ClientMessage::decode(b"hello").is_err());
 //! ```
 
+mod frames;
 #[cfg(test)]
 mod refusals;
 
 use alloc::vec::Vec;
 
 use bincode::{BorrowDecode, Decode, Encode};
+
+pub use frames::Frames;
 
 use crate::codec::wire::{self, Cursor, List, WireError};
 use crate::digest::{Checksum, Identity};
@@ -36,7 +39,7 @@ use crate::seat::{ControlEpoch, Generation, MAX_SEATS, Seat};
 use crate::tick::{Moment, Tick};
 
 /// The protocol that this build speaks. Raised when a message changes its form.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 /// Most bytes of a message to the room.
 pub const MAX_CLIENT_MESSAGE_BYTES: usize = 64 * 1024;
 /// Most bytes of a message from the room.
@@ -256,24 +259,6 @@ pub struct SeatCounters {
     pub refused_inputs: u64,
     /// Commands that were refused.
     pub rejected_commands: u64,
-}
-
-/// A run of frames for consecutive ticks, encoded once for all receivers. The frames follow behind it in `body`: the first is
-/// self-contained if `complete`, each other is abbreviated against the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
-pub struct Frames<'a> {
-    /// The generation of the ticks.
-    pub generation: Generation,
-    /// Tick of the first frame.
-    pub first: Tick,
-    /// How many frames there are.
-    pub count: u32,
-    /// Whether the first one stands alone. Otherwise the receiver had the frame before it.
-    pub complete: bool,
-    /// Proves this release after a restart of the room.
-    pub tag: ReleaseTag,
-    /// The frames, as [`crate::frame::Frame::encode_after`] writes them.
-    pub body: &'a [u8],
 }
 
 /// Why the room does not greet a connection.
