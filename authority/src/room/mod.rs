@@ -58,6 +58,7 @@ mod inputs;
 mod inspect;
 mod messages;
 mod outbox;
+mod policy;
 mod release;
 mod reports;
 mod seats;
@@ -65,6 +66,7 @@ mod secrets;
 mod stats;
 #[cfg(test)]
 mod steady_state;
+mod transitions;
 
 pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
@@ -74,17 +76,20 @@ pub use commands::{
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
-    DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig, RoomConfigError, StartPolicy,
+    DEFAULT_MAX_OBSERVERS, DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig,
+    RoomConfigError, RoomSettings,
 };
 pub use connections::MAX_CONNECTIONS;
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use greeting::StartError;
 pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use stats::{RoomStats, SeatStats};
+pub use transitions::{BotLease, BotLeaseId, SeatTransition};
 
 use alloc::vec::Vec;
 
@@ -204,18 +209,9 @@ impl Room {
             stats: RoomStats::default(),
             config,
         };
-        room.record_creation();
+        let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
+        room.outbox.persist(&Record::Created { descriptor, secret, settings });
         Ok(room)
-    }
-
-    fn record_creation(&mut self) {
-        self.outbox.persist(&Record::Created {
-            descriptor: &self.descriptor_bytes,
-            secret: self.keys.digest(),
-            rules: self.config.rules,
-            grace_millis: self.config.grace_millis,
-            start: self.config.start,
-        });
     }
 
     /// A transport was opened. Its first message must be a greeting, within [`RoomConfig::greeting_millis`].
