@@ -186,7 +186,8 @@ impl Room {
     /// Tells a seat's client from which tick on it takes part, if that is known.
     pub(super) fn tell_activation(&mut self, seat: Seat) {
         let slot = &self.seats[seat.index()];
-        let (Some(Hold::Scheduled(tick) | Hold::Active(tick)), Some(connection)) = (slot.hold(), slot.connection) else {
+        let (Some(Hold::Scheduled(tick) | Hold::Active(tick)), Some(connection)) = (slot.hold(), slot.connection)
+        else {
             return;
         };
         let generation = self.config.descriptor.generation();

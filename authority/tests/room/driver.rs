@@ -443,7 +443,11 @@ fn receive(
 ) {
     if let RoomMessage::Frames(frames) = message {
         let next = frames.first.index() + u64::from(frames.count);
-        assert_eq!(*tags.entry((frames.generation, next)).or_insert(frames.tag), frames.tag, "one tag for each release point");
+        assert_eq!(
+            *tags.entry((frames.generation, next)).or_insert(frames.tag),
+            frames.tag,
+            "one tag for each release point"
+        );
     }
     for id in to {
         let peer = peers.get_mut(id).expect("known");
