@@ -232,9 +232,13 @@ impl Match {
 
     /// Somebody who watches, and has the frames before `next`.
     pub fn observe(&mut self, next: u64) -> ConnectionId {
+        self.observe_in(GENERATION, next)
+    }
+
+    pub fn observe_in(&mut self, generation: Generation, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Observe { ticket: b"", generation: GENERATION, next: Tick::new(next) };
+        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next) };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
