@@ -295,8 +295,10 @@ fn the_scripts_play_matches_in_which_much_happens() {
             count(|event| matches!(event, RoomEvent::SeatResumed { .. })) as u64,
             count(|event| matches!(event, RoomEvent::SeatVacated { cause: VacancyCause::GraceOver, .. })) as u64,
             count(|event| matches!(event, RoomEvent::Closed { .. })) as u64,
-            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::BotToHuman, .. })) as u64,
-            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::HumanToBot, .. })) as u64,
+            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::BotToHuman, .. }))
+                as u64,
+            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::HumanToBot, .. }))
+                as u64,
             count(|event| matches!(event, RoomEvent::Paused { .. })) as u64,
             count(|event| matches!(event, RoomEvent::Unpaused)) as u64,
             count(|event| matches!(event, RoomEvent::Reconfigured { .. })) as u64,
@@ -305,5 +307,11 @@ fn the_scripts_play_matches_in_which_much_happens() {
         ];
         happened.iter_mut().zip(now).for_each(|(sum, now)| *sum += now);
     }
-    assert!(happened.iter().zip([1_000, 1_000, 100, 5, 30, 10, 5, 2, 10, 20, 10, 10, 5, 20]).all(|(sum, least)| *sum >= least), "{happened:?}");
+    assert!(
+        happened
+            .iter()
+            .zip([1_000, 1_000, 100, 5, 30, 10, 5, 2, 10, 20, 10, 10, 5, 20])
+            .all(|(sum, least)| *sum >= least),
+        "{happened:?}"
+    );
 }

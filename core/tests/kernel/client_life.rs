@@ -1,6 +1,8 @@
 //! A5, A10, A14, A15: what a client makes of its match's life; a room is played by hand.
 
-use retick_core::client::{Client, ClientConfig, ClientEvent, ClientRole, ClientStatus, EndReason, MatchResult, Output};
+use retick_core::client::{
+    Client, ClientConfig, ClientEvent, ClientRole, ClientStatus, EndReason, MatchResult, Output,
+};
 use retick_core::config::SessionConfig;
 use retick_core::frame::{Frame, FrameRunWriter};
 use retick_core::identity::MatchDescriptor;
@@ -138,7 +140,8 @@ fn a10_a_new_generation_starts_the_session_over() {
 #[test]
 fn a10_another_match_is_no_new_generation() {
     let (seed, config) = (SessionSeed::from_u64(9), SessionConfig::empty());
-    let other = MatchDescriptor::new(factory().manifest(), config.clone(), seed, seats(1)).reconfigured(config).unwrap();
+    let other =
+        MatchDescriptor::new(factory().manifest(), config.clone(), seed, seats(1)).reconfigured(config).unwrap();
     for changed in [other, descriptor(2)] {
         let mut peer = Peer::playing();
         let told = peer.receive(&RoomMessage::Reconfigured { descriptor: &changed.to_bytes() });
