@@ -61,7 +61,7 @@ impl Room {
     /// Where the frames of a connection begin that has those of `generation` before `next` (A7).
     ///
     /// The room has its whole history, so they begin with the first one that is missing.
-    fn first_feed(&mut self, generation: Generation, next: Tick) -> (Feed, History) {
+    fn first_feed(&self, generation: Generation, next: Tick) -> (Feed, History) {
         // The ticks of another generation are not those of this one (A10).
         let next = if generation == self.config.descriptor.generation() { next } else { Tick::ZERO };
         // Tick 0 stands alone. Before any other tick a client may have lost the frame that the next one abbreviates against.
