@@ -1,9 +1,12 @@
 //! What a room is made with, and what makes it refuse to be.
 
 use bincode::{BorrowDecode, Encode};
+use retick_core::client::SLOWEST_ROUND_TRIP_MILLIS;
 use retick_core::identity::MatchDescriptor;
 use retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS;
 use retick_core::wire::RoomRules;
+
+use super::donation::DonationConfig;
 
 /// Default of [`RoomRules::hard_tolerance_ticks`] (A1).
 pub const DEFAULT_HARD_TOLERANCE_TICKS: u16 = 6;
@@ -16,7 +19,8 @@ pub const DEFAULT_GREETING_MILLIS: u64 = 5_000;
 /// Default of [`RoomConfig::messages_per_second`] (A11).
 pub const DEFAULT_MESSAGES_PER_SECOND: u32 = 120;
 
-/// Most of [`RoomRules::checksum_cadence_ticks`]: what a client's default window of checkpoints holds (A7).
+/// What a client's default window of checkpoints holds: [`RoomRules::checksum_cadence_ticks`] and the slowest round trip must fit it
+/// (A7); see [`RoomConfig::max_checksum_cadence_ticks`].
 pub const MAX_CHECKSUM_CADENCE_TICKS: u32 = DEFAULT_CHECKPOINT_WINDOW_TICKS;
 
 /// When tick 0 begins (A15).
@@ -58,6 +62,8 @@ pub struct RoomConfig {
     /// Messages that a connection may send per second (A11). The budget is never below
     /// [`RoomConfig::message_budget`]'s floor.
     pub messages_per_second: u32,
+    /// How snapshots are taken, and how long history is kept (A7).
+    pub donation: DonationConfig,
 }
 
 impl RoomConfig {
@@ -76,6 +82,7 @@ impl RoomConfig {
             start: StartPolicy::default(),
             durability: Durability::default(),
             messages_per_second: DEFAULT_MESSAGES_PER_SECOND,
+            donation: DonationConfig::default(),
         }
     }
 
@@ -92,6 +99,13 @@ impl RoomConfig {
         self.descriptor.tick_rate().hz() + held_back
     }
 
+    /// Most ticks between two checksum reports (A7): with the slowest round trip they fit a client's default window of checkpoints, so
+    /// that a state which was reported is still there when the room asks for it.
+    pub fn max_checksum_cadence_ticks(&self) -> u32 {
+        let round_trip = self.descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        MAX_CHECKSUM_CADENCE_TICKS.saturating_sub(u32::try_from(round_trip).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn check(&self) -> Result<(), RoomConfigError> {
         let (burst, budget) = (self.honest_burst(), self.message_budget());
         if burst > budget {
@@ -100,7 +114,7 @@ impl RoomConfig {
         if self.rules.checksum_cadence_ticks == 0 {
             return Err(RoomConfigError::NoCadence);
         }
-        let (cadence, most) = (self.rules.checksum_cadence_ticks, MAX_CHECKSUM_CADENCE_TICKS);
+        let (cadence, most) = (self.rules.checksum_cadence_ticks, self.max_checksum_cadence_ticks());
         if cadence > most {
             return Err(RoomConfigError::Cadence { cadence, most });
         }

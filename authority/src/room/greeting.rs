@@ -134,8 +134,8 @@ impl Room {
 
     fn welcome(&mut self, connection: ConnectionId, seat: Seat, next: Tick, now: Moment) {
         let (frontier, clock) = (self.frontier(), self.room_clock(now));
-        // Tick 0 stands alone. Before any other tick a client may have lost the frame that the next one abbreviates against.
-        let feed = if frontier == Tick::ZERO { Feed::Live } else { Feed::CatchUp { next } };
+        let feed = self.first_feed(next);
+        let history = if let Feed::Hydrate(_) = feed { History::Snapshot } else { History::Frames { next } };
         let greeted_after = self.outbox.barrier();
         if let Some(peer) = self.connections.get_mut(connection) {
             peer.stage = Stage::Seated { seat, feed, greeted_after };
@@ -151,7 +151,7 @@ impl Room {
             descriptor: &self.descriptor_bytes,
             rules: self.config.rules,
             frontier,
-            history: History::Frames { next },
+            history,
         };
         self.outbox.transmit([connection], &RoomMessage::Welcome(welcome));
         if let Some(clock) = clock {

@@ -1,8 +1,8 @@
 //! The room: the machine that orders a match's inputs (requirements A). No clock, socket or simulation lives here.
 //!
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
-//! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
-//! connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
+//! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `donation` takes snapshots from
+//! clients and gives them to newcomers, `departures` ends connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -50,6 +50,7 @@ mod config;
 mod confirm;
 mod connections;
 mod departures;
+mod donation;
 mod event;
 mod fifo;
 mod greeting;
@@ -77,8 +78,15 @@ pub use config::{
     DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig, RoomConfigError, StartPolicy,
 };
 pub use connections::MAX_CONNECTIONS;
+pub use donation::{
+    CHECKED_BLOCKS_PER_CALL, DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES,
+    DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS, DEFAULT_TRANSFER_TIMEOUT_MILLIS,
+    DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus, KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS,
+    MAX_KEPT_SNAPSHOTS, MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+};
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use greeting::StartError;
+pub use history::SEGMENT_FRAMES;
 pub use outbox::MAX_UNPERSISTED_RECORDS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
@@ -96,6 +104,7 @@ use crate::log::Record;
 use clock::{Clock, RoomTime};
 use commands::CommandQueue;
 use connections::{Connections, Stage};
+use donation::Donation;
 use history::History;
 use inputs::InputBuffer;
 use outbox::Outbox;
@@ -132,7 +141,8 @@ use secrets::Keys;
 ///
 /// # Memory
 ///
-/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame.
+/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame until
+/// it is as long as it may be. What snapshots take is bounded by [`MAX_TRANSFER_BYTES`].
 #[doc(alias = "lobby")]
 #[doc(alias = "server")]
 #[derive(Debug)]
@@ -150,6 +160,7 @@ pub struct Room {
     commands: CommandQueue,
     reports: Reports,
     history: History,
+    donation: Donation,
     chain: FrameChain,
     /// The frame being made, and the one before it.
     current: Frame,
@@ -195,6 +206,7 @@ impl Room {
             commands: CommandQueue::default(),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             history: History::new(descriptor.seats()),
+            donation: Donation::default(),
             chain: FrameChain::new(descriptor),
             current: frame(),
             previous: frame(),
@@ -286,6 +298,7 @@ impl Room {
         self.expire_greetings();
         self.expire_graces(now);
         self.confirm_due();
+        self.run_donation();
         self.send_history();
     }
 

@@ -17,8 +17,8 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, InputRun, Inputs, PROTOCOL_VERSION, Refusal, ReleaseTag,
-    ResumeToken, RoomClock, RoomMessage, SeatCounters,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION,
+    Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SnapshotHeader, TransferId,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -73,6 +73,19 @@ pub enum Notice {
     Desync { tick: Tick, values: Vec<(Seat, Checksum)> },
     Ephemeral { seat: Seat, payload: Vec<u8> },
     Closing(CloseReason),
+    /// A part of a snapshot's way.
+    Transfer(Transfer),
+}
+
+/// What a peer was told of snapshots (A7).
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transfer {
+    Wanted { transfer: TransferId, tick: u64 },
+    Progress { transfer: TransferId, next: u32 },
+    Canceled { transfer: TransferId },
+    Snapshot { header: SnapshotHeader, verified: bool },
+    Chunk { transfer: TransferId, index: u32, bytes: Vec<u8> },
+    None { cause: NoSnapshot },
 }
 
 /// One connection's side.
@@ -82,6 +95,7 @@ pub struct Peer {
     pub claim: ClaimId,
     pub epoch: ControlEpoch,
     pub token: Option<ResumeToken>,
+    pub history: Option<History>,
     pub notices: Vec<Notice>,
     pub closed: Option<CloseCause>,
     /// The frames that came, from `first` on.
@@ -303,7 +317,7 @@ impl Match {
         &self.peers[&client]
     }
 
-    fn peer_mut(&mut self, client: ConnectionId) -> &mut Peer {
+    pub fn peer_mut(&mut self, client: ConnectionId) -> &mut Peer {
         self.peers.get_mut(&client).expect("known")
     }
 
@@ -352,7 +366,9 @@ impl Match {
             self.log.frames().expect("a room's log").map(|frame| frame.expect("chained")).collect();
         assert_eq!(logged.len() as u64, self.room.frontier().index());
         for (frame, tick) in logged.iter().zip(0..) {
-            assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
+            if tick >= self.room.history_start().index() {
+                assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
+            }
         }
         for peer in self.peers.values() {
             let first = usize::try_from(peer.first).expect("small");
@@ -384,6 +400,7 @@ fn receive(
                 let claim = welcome.claim.expect("a player holds a seat");
                 peer.seat = Some(claim.seat);
                 (peer.claim, peer.epoch, peer.token) = (claim.id, claim.epoch, Some(claim.token));
+                peer.history = Some(welcome.history);
                 MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
                 Some(Notice::Welcome { seat: claim.seat, frontier: welcome.frontier })
             }
@@ -398,10 +415,27 @@ fn receive(
             }
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
             // Whoever tests the others reads their bytes.
-            _ => None,
+            other => transfer(other).map(Notice::Transfer),
         };
         peer.notices.extend(notice);
     }
+}
+
+fn transfer(message: &RoomMessage<'_>) -> Option<Transfer> {
+    Some(match *message {
+        RoomMessage::SnapshotWanted { transfer, generation, tick } => {
+            assert_eq!(generation, GENERATION);
+            Transfer::Wanted { transfer, tick: tick.index() }
+        }
+        RoomMessage::SnapshotProgress { transfer, next } => Transfer::Progress { transfer, next },
+        RoomMessage::SnapshotCanceled { transfer } => Transfer::Canceled { transfer },
+        RoomMessage::Snapshot { header, verified } => Transfer::Snapshot { header, verified },
+        RoomMessage::SnapshotChunk { transfer, index, bytes } => {
+            Transfer::Chunk { transfer, index, bytes: bytes.to_vec() }
+        }
+        RoomMessage::NoSnapshot { cause } => Transfer::None { cause },
+        _ => return None,
+    })
 }
 
 /// The fixture TALLY.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, SLOWEST_ROUND_TRIP_MILLIS, Transport};
 use crate::codec::wire::Cursor;
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey};
@@ -12,7 +12,7 @@ use crate::seat::{Generation, Seat, SeatCount, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
+    Claim, ClientMessage, Entry, Frames, Hello, History, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
     PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
@@ -60,12 +60,12 @@ impl Client {
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
             }
-            _ => return Err(EndReason::Protocol),
+            other => return self.take_transfer(&other),
         }
         Ok(())
     }
 
-    fn check_generation(&self, generation: Generation) -> Result<Claimed, EndReason> {
+    pub(super) fn check_generation(&self, generation: Generation) -> Result<Claimed, EndReason> {
         self.claimed.filter(|claimed| claimed.generation == generation && self.greeted).ok_or(EndReason::Protocol)
     }
 
@@ -97,9 +97,30 @@ impl Client {
         self.greeted = true;
         // A new connection has carried none of the unconfirmed inputs yet.
         self.unsent = Tick::ZERO;
-        self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
+        self.transfers.handle_welcome(welcome.history == History::Snapshot);
+        self.ready_at = Some(welcome.frontier);
+        self.send_ready_if_caught_up();
         self.outbox.push_event(ClientEvent::Joined { seat, resumed });
         Ok(())
+    }
+
+    /// Says that the seat may be waited for, once everything is applied that was confirmed when the client was greeted.
+    pub(super) fn send_ready_if_caught_up(&mut self) {
+        let (Some(claimed), Some(session), true) = (self.claimed, &self.session, self.connected && self.greeted) else {
+            return;
+        };
+        if self.ready_at.is_some_and(|at| session.confirmed() >= at) && !self.transfers.is_awaiting() {
+            self.ready_at = None;
+            let generation = claimed.generation;
+            self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
+        }
+    }
+
+    /// What a turn does for others that need a snapshot (A7).
+    pub(super) fn give_snapshots(&mut self) {
+        if let (Some(session), true, true) = (&mut self.session, self.connected, self.greeted) {
+            self.transfers.give(session, &mut self.outbox);
+        }
     }
 
     fn build_session(&mut self, descriptor: &MatchDescriptor, seat: Seat, rules: RoomRules) -> Result<(), EndReason> {
@@ -123,7 +144,14 @@ impl Client {
             presentation: self.config.presentation,
         };
         let local: SeatSet = core::iter::once(seat).collect();
-        self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
+        let session = Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?;
+        let window_ticks = self.config.checkpoint_window_ticks;
+        let round_trip = descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        let needed_ticks = u64::from(rules.checksum_cadence_ticks).saturating_add(round_trip);
+        if u64::from(window_ticks) < needed_ticks {
+            return Err(EndReason::CheckpointWindow { window_ticks, needed_ticks });
+        }
+        self.session = Some(session);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
     }
@@ -156,15 +184,16 @@ impl Client {
         self.incoming.decode_after(cursor, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
-        let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
-            return Err(EndReason::Protocol);
-        };
+        let Some(session) = &mut self.session else { return Err(EndReason::Protocol) };
         // After a reconnect the room may begin with frames that this client has.
         if tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
-        chain.extend(&self.base);
+        self.transfers.handle_frames();
+        if let Some(chain) = &mut self.chain {
+            chain.extend(&self.base);
+        }
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
         Ok(())

@@ -16,5 +16,6 @@ mod k06;
 mod k07;
 mod k09;
 mod k10;
+mod r02;
 mod r04;
 mod support;
