@@ -66,8 +66,8 @@ impl History {
         self.first
     }
 
-    /// Bytes of all frames that are kept.
-    pub(super) fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         self.bytes
     }
 
@@ -94,8 +94,8 @@ impl History {
     }
 
     /// Forgets the oldest segments while the frames take more than so many bytes. The last one stays.
-    pub(super) fn forget_beyond(&mut self, most_bytes: usize) {
-        while self.segments.len() > 1 && self.bytes > most_bytes {
+    pub(super) fn forget_beyond(&mut self, most_bytes: u64) {
+        while self.segments.len() > 1 && self.bytes as u64 > most_bytes {
             self.forget_oldest();
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         push(&mut history, 1_000..2_000);
         assert_eq!(readable(&history), (768..2_000).collect::<Vec<_>>());
         let each = history.bytes() / 1_232;
-        history.forget_beyond(600 * each);
+        history.forget_beyond(600 * each as u64);
         assert!(history.bytes() <= 600 * each && history.first() == Tick::new(1_536));
         history.forget_beyond(0);
         assert_eq!(readable(&history), (1_792..2_000).collect::<Vec<_>>(), "the last segment stays");

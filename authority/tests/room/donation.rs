@@ -229,10 +229,9 @@ fn a7_a_silent_donor_is_replaced_after_its_timeout_and_a_refusing_or_false_one_a
 
 #[test]
 fn r02_a_state_beyond_the_ceiling_is_a_typed_refusal_and_the_room_goes_on() {
-    let bytes_of_chunks = 4 << 20;
     for (state_bytes, refuses) in [(STATE_BYTES, true), (1_000, false)] {
         let mut config = forgetful(5);
-        config.donation.max_snapshot_bytes = if refuses { STATE_BYTES } else { bytes_of_chunks };
+        config.donation.max_snapshot_bytes = if refuses { u32::try_from(STATE_BYTES).expect("small") } else { 4 << 20 };
         let mut scene = Scene::before(config, state_bytes, 2);
         scene.enter();
         scene.play(ENTRY + 60);

@@ -1,10 +1,11 @@
 //! What bounds snapshots and the history that they replace (A7). All times are the room's clock's, the same at every tick rate.
 
+use bincode::{BorrowDecode, Encode};
 use retick_core::snapshot::MAX_SNAPSHOT_BYTES;
 use retick_core::tick::TickRate;
 
 /// Default of [`DonationConfig::max_snapshot_bytes`]: 4 MiB (A7).
-pub const DEFAULT_MAX_SNAPSHOT_BYTES: usize = MAX_SNAPSHOT_BYTES;
+pub const DEFAULT_MAX_SNAPSHOT_BYTES: u32 = 4 << 20;
 /// Default of [`DonationConfig::transfer_timeout_millis`] (A7).
 pub const DEFAULT_TRANSFER_TIMEOUT_MILLIS: u64 = 10_000;
 /// Default of [`DonationConfig::snapshot_interval_millis`]. Two donors may fail, and there is still a snapshot every minute (A7).
@@ -16,7 +17,9 @@ pub const DEFAULT_HISTORY_MILLIS: u64 = 120_000;
 /// Default of [`DonationConfig::hydration_millis`].
 pub const DEFAULT_HYDRATION_MILLIS: u64 = 60_000;
 /// Default of [`DonationConfig::max_history_bytes`].
-pub const DEFAULT_MAX_HISTORY_BYTES: usize = 64 << 20;
+pub const DEFAULT_MAX_HISTORY_BYTES: u64 = 64 << 20;
+
+const _: () = assert!(DEFAULT_MAX_SNAPSHOT_BYTES as usize <= MAX_SNAPSHOT_BYTES);
 
 const _: () = assert!(
     DEFAULT_SNAPSHOT_INTERVAL_MILLIS + 2 * DEFAULT_TRANSFER_TIMEOUT_MILLIS <= 60_000,
@@ -25,10 +28,10 @@ const _: () = assert!(
 const _: () = assert!(DEFAULT_HISTORY_MILLIS > 60_000, "the history reaches back to the snapshot of a minute ago");
 
 /// How a room takes snapshots from its clients, and how long it keeps history without one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub struct DonationConfig {
     /// Most bytes of an encoded snapshot. More than [`MAX_SNAPSHOT_BYTES`] are never taken.
-    pub max_snapshot_bytes: usize,
+    pub max_snapshot_bytes: u32,
     /// How long a donor or a receiver may make no progress, in milliseconds.
     pub transfer_timeout_millis: u64,
     /// How long after a snapshot was complete the next one is asked for, in milliseconds.
@@ -38,7 +41,7 @@ pub struct DonationConfig {
     /// Most history that is kept while no snapshot can be had, in milliseconds.
     pub history_millis: u64,
     /// Most bytes of frames that are kept.
-    pub max_history_bytes: usize,
+    pub max_history_bytes: u64,
     /// How long a newcomer waits when there is no snapshot for it, in milliseconds.
     pub hydration_millis: u64,
 }

@@ -109,8 +109,7 @@ impl Room {
 
     fn give_up(&mut self, connection: ConnectionId, reason: CloseReason) {
         self.stats.unhydrated_connections += 1;
-        let now = self.clock.moment_of(self.clock.time());
-        self.eject(connection, reason, now);
+        self.eject(connection, reason);
     }
 
     /// A newcomer has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept some of them.

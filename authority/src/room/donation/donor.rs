@@ -106,7 +106,7 @@ impl Room {
 
     /// The connection of a seat that takes part and has every frame.
     fn live_player(&self, seat: Seat) -> Option<ConnectionId> {
-        let slot = self.seats.get(seat.index()).filter(|slot| slot.is_active())?;
+        let slot = self.seats.get(seat.index()).filter(|slot| slot.takes_part())?;
         let connection = slot.connection?;
         let stage = self.connections.get(connection)?.stage;
         matches!(stage, Stage::Seated { feed: Feed::Live, .. }).then_some(connection)
@@ -223,7 +223,7 @@ impl Room {
 
     fn tell(&mut self, donor: ConnectionId, message: &RoomMessage<'_>) {
         let stage = self.connections.get(donor).map(|connection| connection.stage);
-        if let Some(Stage::Seated { greeted_after, .. }) = stage {
+        if let Some(Stage::Seated { greeted_after, .. } | Stage::Watching { greeted_after, .. }) = stage {
             self.outbox.transmit_urgent(donor, greeted_after, message);
         }
     }
@@ -242,7 +242,7 @@ impl Room {
         let is_reported = header.checksum == incoming.checksum;
         if !is_asked || !is_reported {
             self.turn_down(NoSnapshot::Mismatch);
-        } else if header.byte_count as usize > self.config.donation.max_snapshot_bytes {
+        } else if header.byte_count > self.config.donation.max_snapshot_bytes {
             self.turn_down(NoSnapshot::TooLarge);
         } else if let Some(incoming) = &mut self.donation.incoming {
             (incoming.part, incoming.progressed) = (Part::Arriving(Assembly::new(*header)), time);

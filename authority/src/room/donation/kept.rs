@@ -91,10 +91,6 @@ impl Shelf {
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.kept.clear();
-    }
-
     /// The first tick whose frame someone needs who is given one of these.
     pub(super) fn oldest_tick(&self) -> Option<Tick> {
         self.kept.iter().map(|kept| kept.header.tick).min()

@@ -26,10 +26,10 @@ pub(super) use delivery::Hydration;
 use alloc::vec::Vec;
 
 use retick_core::digest::Digest;
-use retick_core::seat::{Seat, SeatSet};
+use retick_core::seat::{Generation, Seat, SeatSet};
 use retick_core::snapshot::{MAX_SNAPSHOT_BYTES, Snapshot, SnapshotError, StateCheck};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, CloseReason, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId};
+use retick_core::wire::{ClientMessage, CloseReason, History, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId};
 
 use super::clock::RoomTime;
 use super::connections::Feed;
@@ -113,9 +113,17 @@ fn weightier(one: Option<NoSnapshot>, other: NoSnapshot) -> NoSnapshot {
 }
 
 impl Room {
-    /// What a newcomer is fed with first, who misses the frames from `next` on (A7). Whoever has a state of the match, and whoever
+    /// What a newcomer is fed with first, who has the frames of `generation` before `next` (A7). Whoever has a state of the match, and whoever
     /// misses little, gets frames as long as there are all of them; everyone else a snapshot, if one can be had.
-    pub(super) fn first_feed(&self, next: Tick) -> Feed {
+    pub(super) fn first_feed(&self, generation: Generation, next: Tick) -> (Feed, History) {
+        // The ticks of another generation are not those of this one (A10).
+        let next = if generation == self.config.descriptor.generation() { next } else { Tick::ZERO };
+        let feed = self.feed_from(next);
+        let history = if let Feed::Hydrate(_) = feed { History::Snapshot } else { History::Frames { next } };
+        (feed, history)
+    }
+
+    fn feed_from(&self, next: Tick) -> Feed {
         if self.frontier() == Tick::ZERO {
             // Tick 0 stands alone. Before any other tick a client may have lost the frame that the next one abbreviates against.
             return Feed::Live;
@@ -161,7 +169,7 @@ impl Room {
 
     /// Looks after the donation that runs, and begins one when it is time.
     pub(super) fn run_donation(&mut self) {
-        if matches!(self.phase, Phase::Running { .. }) {
+        if matches!(self.phase, Phase::Running { .. } | Phase::Paused { .. }) {
             self.check_donor();
             self.check_piece();
             self.begin_donation();
@@ -225,18 +233,10 @@ impl Room {
         Ok(())
     }
 
-    /// A new generation begins: no state of the old one is of any use (A10). Transfers that run end; newcomers wait anew.
-    #[allow(dead_code, reason = "called by whoever begins a generation")]
+    /// A new generation begins: no state of the old one is of any use, and no transfer of one goes on (A10).
     pub(super) fn reset_donation(&mut self) {
         self.cancel_donation();
         let Donation { next_transfer, .. } = self.donation;
         self.donation = Donation { next_transfer, ..Donation::default() };
-        self.donation.shelf.clear();
-        let time = self.clock.time();
-        for (_, feed) in self.connections.feeds_mut() {
-            if let Feed::Hydrate(_) = feed {
-                *feed = Feed::Hydrate(Hydration::new(Tick::ZERO, time));
-            }
-        }
     }
 }
