@@ -3,11 +3,11 @@
 use retick_core::seat::{Generation, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{
-    ClientMessage, Entry, Hello, History, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome,
+    ClientMessage, Entry, Hello, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome,
 };
 
 use super::claims::Returned;
-use super::connections::{Feed, Stage};
+use super::connections::Stage;
 use super::event::{ConnectionId, RoomEvent};
 use super::seats::Hold;
 use super::{Phase, Room};

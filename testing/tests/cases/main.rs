@@ -16,6 +16,7 @@ mod k06;
 mod k07;
 mod k09;
 mod k10;
+mod late_join;
 mod r02;
 mod r04;
 mod support;
