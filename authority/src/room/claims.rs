@@ -6,7 +6,7 @@ use retick_core::wire::{Claim, ClaimId, CloseReason, PlayerId, Refusal, ResumeTo
 
 use super::event::{ConnectionId, RoomEvent};
 use super::seats::{Hold, Holder, SeatSlot, SeatState};
-use super::Room;
+use super::{Phase, Room};
 use crate::log::Record;
 
 /// A claim of a seat that was taken up again, and what is missing there.
@@ -63,9 +63,8 @@ impl Room {
 
     /// The seat of whoever holds the oldest claim (A10, A15).
     pub fn creator(&self) -> Option<Seat> {
-        let held = |(seat, slot): (Seat, &SeatSlot)| {
-            slot.holder.filter(|_| slot.is_held()).map(|holder| (holder.claim, seat))
-        };
+        let held =
+            |(seat, slot): (Seat, &SeatSlot)| slot.holder.filter(|_| slot.is_held()).map(|holder| (holder.claim, seat));
         self.numbered().filter_map(held).min().map(|(_, seat)| seat)
     }
 
@@ -96,6 +95,7 @@ impl Room {
 
     /// Gives a seat to its owner again. A connection that still has it is closed.
     fn take_again(&mut self, seat: Seat, connection: ConnectionId) -> Result<(), Refusal> {
+        let restarting = matches!(self.phase, Phase::Restarting { .. });
         let slot = &mut self.seats[seat.index()];
         let epoch = match slot.hold() {
             // A bot has driven it since, so it is another epoch.
@@ -108,6 +108,7 @@ impl Room {
             // Whoever did not take part yet verifies the greeting again, and says so.
             holder.hold = Hold::Joining;
         }
+        holder.awaited = restarting;
         // A token that its owner may not have received is not counted as one: it is given out again.
         holder.rotation = holder.proven.saturating_add(1);
         let Holder { rotation, proven, epoch, .. } = *holder;

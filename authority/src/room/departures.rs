@@ -6,7 +6,7 @@ use retick_core::wire::{CloseReason, Refusal, RoomMessage};
 use super::connections::Stage;
 use super::event::{CloseCause, ClosedCause, ConnectionId, RoomEvent, VacancyCause};
 use super::policy::OnLeave;
-use super::seats::{Driver, Hold, SeatSlot, SeatState};
+use super::seats::{ClaimEnd, Driver, Hold, SeatSlot, SeatState};
 use super::transitions::NewDriver;
 use super::{Phase, Room};
 use crate::log::Record;
@@ -77,7 +77,8 @@ impl Room {
         let (was_active, was_empty) = (slot.is_active(), slot.driver == Driver::Nobody);
         let played = slot.holder.is_some_and(|holder| holder.has_played);
         let bot_plays = on_leave == OnLeave::Bot || slot.is_bot();
-        self.give_up(seat, cause, cause == VacancyCause::GraceOver && played && bot_plays);
+        let retained = cause == VacancyCause::GraceOver && played && bot_plays;
+        self.give_up(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
         match on_leave {
             OnLeave::Empty if was_active => self.change_driver(seat, NewDriver::Nobody),
             OnLeave::Bot if was_active || (was_empty && self.phase == Phase::Lobby) => {
@@ -89,8 +90,9 @@ impl Room {
     }
 
     /// Ends a seat's claim, or keeps it for its owner while a bot plays. Who drives the seat is the caller's to say.
-    pub(super) fn give_up(&mut self, seat: Seat, cause: VacancyCause, retained: bool) {
-        self.seats[seat.index()].release(retained);
+    pub(super) fn give_up(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
+        self.seats[seat.index()].release(end);
+        let retained = end == ClaimEnd::Retained;
         self.commands.discard(seat);
         self.results.forget(seat);
         self.outbox.persist(&Record::Vacated { seat, cause, retained });

@@ -58,6 +58,15 @@ pub(super) enum Hold {
     Retained,
 }
 
+/// What becomes of a claim when its seat is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ClaimEnd {
+    /// Its owner has no right to the seat any more.
+    Over,
+    /// Its owner may come back, and take the seat from the bot that plays.
+    Retained,
+}
+
 /// Who has claimed a seat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder {
@@ -227,14 +236,13 @@ impl SeatSlot {
     }
 
     /// Ends the claim, or keeps it for its owner while a bot plays.
-    pub(super) fn release(&mut self, retained: bool) {
+    pub(super) fn release(&mut self, end: ClaimEnd) {
         self.connection = None;
         self.grace_end = None;
         self.forget_deliveries();
-        if retained {
-            self.set_hold(Hold::Retained);
-        } else {
-            self.former = self.holder.take().or(self.former);
+        match end {
+            ClaimEnd::Over => self.former = self.holder.take().or(self.former),
+            ClaimEnd::Retained => self.set_hold(Hold::Retained),
         }
     }
 

@@ -6,7 +6,7 @@ use retick_core::tick::Tick;
 use retick_core::wire::RoomMessage;
 
 use super::event::{RoomEvent, VacancyCause};
-use super::seats::{Driver, Hold, SeatState};
+use super::seats::{ClaimEnd, Driver, Hold, SeatState};
 use super::{Phase, Room};
 use crate::log::Record;
 
@@ -98,7 +98,7 @@ impl Room {
         match self.changeable(seat)? {
             SeatState::Free | SeatState::Vacated => {}
             SeatState::Disconnected if self.seats[seat.index()].is_active() => {
-                self.give_up(seat, VacancyCause::BotSeated, true);
+                self.give_up(seat, VacancyCause::BotSeated, ClaimEnd::Retained);
             }
             SeatState::Bot => return Err(SeatError::Bot),
             SeatState::Disconnected | SeatState::Joining | SeatState::Playing => return Err(SeatError::Held),
@@ -123,7 +123,7 @@ impl Room {
             return Err(SeatError::Held);
         }
         if slot.holder.is_some() {
-            self.give_up(seat, VacancyCause::BotRemoved, false);
+            self.give_up(seat, VacancyCause::BotRemoved, ClaimEnd::Over);
         }
         self.change_driver(seat, NewDriver::Nobody);
         self.handle_vacancy();
@@ -186,7 +186,8 @@ impl Room {
     /// Tells a seat's client from which tick on it takes part, if that is known.
     pub(super) fn tell_activation(&mut self, seat: Seat) {
         let slot = &self.seats[seat.index()];
-        let (Some(Hold::Scheduled(tick) | Hold::Active(tick)), Some(connection)) = (slot.hold(), slot.connection) else {
+        let (Some(Hold::Scheduled(tick) | Hold::Active(tick)), Some(connection)) = (slot.hold(), slot.connection)
+        else {
             return;
         };
         let generation = self.config.descriptor.generation();

@@ -6,10 +6,9 @@ use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
-use retick_core::codec::wire::Cursor;
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
-use retick_core::frame::{Frame, FrameKey};
+use retick_core::frame::{Frame, FrameKey, FrameRunReader};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
@@ -160,16 +159,16 @@ impl Peer {
         let generation = self.generation;
         assert_eq!((frames.generation, frames.first.index()), (generation, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
-        let mut cursor = Cursor::new(frames.body);
+        let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
             let base = if frames.complete && offset == 0 { None } else { self.frames.last() };
             let mut frame = Frame::new(generation, tick);
             let key = FrameKey { generation, tick, seats };
-            frame.decode_after(&mut cursor, base, key).expect("a well-formed frame");
+            run.read(&mut frame, base, key).expect("a well-formed frame");
             self.frames.push(frame);
         }
-        cursor.finish().expect("nothing behind the frames");
+        run.finish().expect("nothing behind the frames");
     }
 }
 
@@ -248,9 +247,13 @@ impl Match {
 
     /// Somebody who watches, and has the frames before `next`.
     pub fn observe(&mut self, next: u64) -> ConnectionId {
+        self.observe_in(GENERATION, next)
+    }
+
+    pub fn observe_in(&mut self, generation: Generation, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Observe { ticket: b"", generation: GENERATION, next: Tick::new(next) };
+        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next) };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
@@ -460,7 +463,11 @@ fn receive(
 ) {
     if let RoomMessage::Frames(frames) = message {
         let next = frames.first.index() + u64::from(frames.count);
-        assert_eq!(*tags.entry((frames.generation, next)).or_insert(frames.tag), frames.tag, "one tag for each release point");
+        assert_eq!(
+            *tags.entry((frames.generation, next)).or_insert(frames.tag),
+            frames.tag,
+            "one tag for each release point"
+        );
     }
     for id in to {
         let peer = peers.get_mut(id).expect("known");

@@ -25,11 +25,8 @@ fn a12_the_log_tells_the_rooms_whole_life_in_order() {
     game.drain();
     let records: Vec<_> = game.log.records().map(|(_, bytes)| Record::decode(bytes).expect("a record")).collect();
     let descriptor = game.room.descriptor();
-    let created = Record::Created {
-        descriptor: &descriptor.to_bytes(),
-        secret: SECRET,
-        settings: config(2, 6).settings(),
-    };
+    let created =
+        Record::Created { descriptor: &descriptor.to_bytes(), secret: SECRET, settings: config(2, 6).settings() };
     assert_eq!(records[0], created);
     let mut chain = FrameChain::new(descriptor);
     chain.extend(&game.frame(0));

@@ -23,6 +23,7 @@
 
 mod assembly;
 mod client_message;
+mod clock;
 mod end;
 mod entry;
 mod frames;
@@ -34,9 +35,10 @@ mod transfer;
 
 pub use self::assembly::{Assembly, Chunk, ChunkError};
 pub use self::client_message::ClientMessage;
+pub use self::clock::RoomClock;
 pub use self::end::{CloseReason, Refusal};
 pub use self::entry::{Claim, ClaimId, Entry, Hello, History, PlayerId, ResumeToken, RoomRules, Welcome};
-pub use self::frames::{Frames, ReleaseTag, RoomClock};
+pub use self::frames::{Frames, ReleaseTag};
 pub use self::inputs::{InputRun, Inputs, encode_inputs};
 pub use self::room_message::{RoomMessage, SeatCounters, SeatView, Settlement};
 pub use self::transfer::{
