@@ -2,9 +2,7 @@
 
 use retick_core::seat::{Generation, Seat};
 use retick_core::tick::Tick;
-use retick_core::wire::{
-    ClientMessage, Entry, Hello, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome,
-};
+use retick_core::wire::{ClientMessage, Entry, Hello, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome};
 
 use super::claims::Returned;
 use super::connections::Stage;

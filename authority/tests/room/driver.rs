@@ -16,8 +16,9 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION, PlayerId,
-    Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement, SnapshotHeader, TransferId, Welcome,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION,
+    PlayerId, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement,
+    SnapshotHeader, TransferId, Welcome,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -65,19 +66,37 @@ pub fn hello(identity: Identity, entry: Entry<'_>) -> Vec<u8> {
 /// What a client was told, frames aside.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Notice {
-    Welcome { seat: Seat, frontier: Tick },
-    Watching { frontier: Tick },
+    Welcome {
+        seat: Seat,
+        frontier: Tick,
+    },
+    Watching {
+        frontier: Tick,
+    },
     Activated(Tick),
     Paused(Tick),
     Resumed(RoomClock),
     Reconfigured(Generation),
-    Agreed { tick: Tick, result: Vec<u8> },
+    Agreed {
+        tick: Tick,
+        result: Vec<u8>,
+    },
     Disputed,
     Refused(Refusal),
     Started(RoomClock),
-    Pong { sent_micros: u64, clock: Option<RoomClock>, counters: SeatCounters },
-    Desync { tick: Tick, values: Vec<(Seat, Checksum)> },
-    Ephemeral { seat: Seat, payload: Vec<u8> },
+    Pong {
+        sent_micros: u64,
+        clock: Option<RoomClock>,
+        counters: SeatCounters,
+    },
+    Desync {
+        tick: Tick,
+        values: Vec<(Seat, Checksum)>,
+    },
+    Ephemeral {
+        seat: Seat,
+        payload: Vec<u8>,
+    },
     Closing(CloseReason),
     /// A part of a snapshot's way.
     Transfer(Transfer),

@@ -5,7 +5,8 @@ use core::mem;
 
 use super::life::Terms;
 use super::{
-    Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, SLOWEST_ROUND_TRIP_MILLIS, Transport,
+    Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, SLOWEST_ROUND_TRIP_MILLIS,
+    Transport,
 };
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
@@ -14,8 +15,8 @@ use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, History, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
-    RoomMessage, RoomRules, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, History, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE,
+    PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
 impl Client {

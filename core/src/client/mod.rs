@@ -73,8 +73,8 @@ mod pace;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
 use self::donation::Transfers;
+pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
@@ -92,8 +92,7 @@ use crate::session::{
 use crate::tick::{Moment, Tick};
 use crate::wire::{
     ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, NoSnapshot, Refusal, ResumeToken, RoomRules, SeatCounters,
-    SeatView,
-    look_ahead_ticks,
+    SeatView, look_ahead_ticks,
 };
 
 /// Default of [`ClientConfig::max_steps_per_turn`] (N4).
@@ -691,7 +690,11 @@ impl Client {
         }
         let behind = self.room_tick().since(session.confirmed());
         let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
-        if behind > allowed || !self.base_is_known || self.transfers.is_awaiting() { ClientStatus::CatchingUp } else { ClientStatus::Live }
+        if behind > allowed || !self.base_is_known || self.transfers.is_awaiting() {
+            ClientStatus::CatchingUp
+        } else {
+            ClientStatus::Live
+        }
     }
 
     /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that

@@ -76,7 +76,8 @@ impl Player {
     /// What arrives of a message.
     fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut arrived = bytes.to_vec();
-        let is_hit = |index| matches!(RoomMessage::decode(bytes), Ok(RoomMessage::SnapshotChunk { index: i, .. }) if i == index);
+        let is_hit =
+            |index| matches!(RoomMessage::decode(bytes), Ok(RoomMessage::SnapshotChunk { index: i, .. }) if i == index);
         if self.damaged_chunk.is_some_and(is_hit) {
             self.damaged_chunk = None;
             // The chunk's own bytes are the last ones.

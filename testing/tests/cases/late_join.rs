@@ -35,7 +35,9 @@ fn t1_a_joiner_with_another_state_is_caught() {
     let joiner = player().factory(Arc::new(twin));
     match check_late_join_hydration(setup(), joiner, 200, 700) {
         Err(LateJoinFault::Breaches(breaches)) => {
-            assert!(matches!(breaches[0], Breach::State { seat: s, tick, .. } if s == seat(2) && tick == Tick::new(361)));
+            assert!(
+                matches!(breaches[0], Breach::State { seat: s, tick, .. } if s == seat(2) && tick == Tick::new(361))
+            );
         }
         other => panic!("{other:?}"),
     }

@@ -87,19 +87,34 @@ impl Room {
         let Room { connections, donation, history, outbox, .. } = self;
         // Said anew by whoever waits.
         donation.wanted = false;
-        let is_sent = |feed: &Feed| matches!(feed, Feed::Hydrate(Hydration { delivery: Some(_), .. }));
-        let deliveries = connections.feeds_mut().filter(|(_, feed)| is_sent(feed)).count();
+        // As many as the last call left, at most: they begin here alone.
+        let deliveries = donation.deliveries;
         let (chunks_left, oldest_used, given_up) = (MAX_SNAPSHOT_CHUNKS_PER_CALL, None, None);
-        let mut call =
-            Call { time, generation, config, donation, history, outbox, chunks_left, deliveries, oldest_used, given_up };
-        let mut oldest_catching_up = None;
+        let mut call = Call {
+            time,
+            generation,
+            config,
+            donation,
+            history,
+            outbox,
+            chunks_left,
+            deliveries,
+            oldest_used,
+            given_up,
+        };
+        let (mut oldest_catching_up, mut left) = (None, 0);
         for (connection, feed) in connections.feeds_mut() {
             call.serve(connection, feed);
-            if let Feed::CatchUp { next } = *feed {
-                oldest_catching_up = Some(oldest_catching_up.map_or(next, |oldest: Tick| oldest.min(next)));
+            match *feed {
+                Feed::CatchUp { next } => {
+                    oldest_catching_up = Some(oldest_catching_up.map_or(next, |oldest: Tick| oldest.min(next)));
+                }
+                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => left += 1,
+                Feed::Hydrate(_) | Feed::Live => {}
             }
         }
         let Call { oldest_used, given_up, .. } = call;
+        self.donation.deliveries = left;
         self.donation.shelf.drop_unused(oldest_used);
         self.forget_history(oldest_catching_up);
         if let Some((connection, reason)) = given_up {
@@ -124,8 +139,11 @@ impl Room {
             self.stats.stray_transfers += 1;
             return Ok(());
         };
-        let is_possible =
-            if delivery.begun { (delivery.acknowledged..=delivery.sent).contains(&next) } else { next <= delivery.chunks };
+        let is_possible = if delivery.begun {
+            (delivery.acknowledged..=delivery.sent).contains(&next)
+        } else {
+            next <= delivery.chunks
+        };
         if !is_possible {
             return Err(CloseReason::Malformed);
         }

@@ -181,7 +181,8 @@ impl Room {
 
     /// The state is the one that its checksum names; now it is held against what the other seats reported.
     fn finish_donation(&mut self) {
-        let Some(Incoming { seat, tick, part: Part::Checking { header, bytes, .. }, .. }) = self.donation.incoming.take()
+        let Some(Incoming { seat, tick, part: Part::Checking { header, bytes, .. }, .. }) =
+            self.donation.incoming.take()
         else {
             return;
         };
@@ -250,7 +251,13 @@ impl Room {
     }
 
     /// A chunk of a donation. One of a transfer that never was ends the connection; one of a transfer that is over is dropped.
-    pub(super) fn handle_chunk(&mut self, from: ConnectionId, transfer: TransferId, index: u32, bytes: &[u8]) -> Result<(), CloseReason> {
+    pub(super) fn handle_chunk(
+        &mut self,
+        from: ConnectionId,
+        transfer: TransferId,
+        index: u32,
+        bytes: &[u8],
+    ) -> Result<(), CloseReason> {
         let time = self.clock.time();
         if !self.donation.is_known(transfer) {
             return Err(CloseReason::Malformed);

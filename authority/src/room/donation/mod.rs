@@ -29,7 +29,9 @@ use retick_core::digest::Digest;
 use retick_core::seat::{Generation, Seat, SeatSet};
 use retick_core::snapshot::{MAX_SNAPSHOT_BYTES, Snapshot, SnapshotError, StateCheck};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, CloseReason, History, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId};
+use retick_core::wire::{
+    ClientMessage, CloseReason, History, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId,
+};
 
 use super::clock::RoomTime;
 use super::connections::Feed;
@@ -40,8 +42,8 @@ use kept::{Shelf, Verdict};
 
 /// Most bytes that a room holds for transfers: the snapshots that it keeps, the one that it takes and once more while that is
 /// checked, and the chunks that wait to be sent.
-pub const MAX_TRANSFER_BYTES: usize =
-    (MAX_KEPT_SNAPSHOTS + 2) * MAX_SNAPSHOT_BYTES + MAX_DELIVERIES * DELIVERY_WINDOW_CHUNKS as usize * SNAPSHOT_CHUNK_BYTES;
+pub const MAX_TRANSFER_BYTES: usize = (MAX_KEPT_SNAPSHOTS + 2) * MAX_SNAPSHOT_BYTES
+    + MAX_DELIVERIES * DELIVERY_WINDOW_CHUNKS as usize * SNAPSHOT_CHUNK_BYTES;
 
 /// A snapshot that the room keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +83,8 @@ pub(super) struct Donation {
     /// Seats whose snapshot a newcomer could not use.
     distrusted: SeatSet,
     last_donor: Option<Seat>,
+    /// Newcomers that were being sent chunks when the last call ended.
+    deliveries: usize,
     failure: Option<Failure>,
     /// When the next one is asked for, if nobody needs one before; `None` before tick 0.
     next_due: Option<RoomTime>,
@@ -195,11 +199,7 @@ impl Room {
     /// [`RoomEvent::SnapshotKept`](super::RoomEvent::SnapshotKept) tells when there is another.
     pub fn newest_snapshot(&self) -> Option<KeptSnapshot<'_>> {
         let kept = self.donation.shelf.newest().filter(|kept| kept.header.tick >= self.history.first())?;
-        Some(KeptSnapshot {
-            tick: kept.header.tick,
-            bytes: &kept.bytes,
-            verified: kept.verdict == Verdict::Verified,
-        })
+        Some(KeptSnapshot { tick: kept.header.tick, bytes: &kept.bytes, verified: kept.verdict == Verdict::Verified })
     }
 
     /// How far the donation is that runs, if one does.
