@@ -4,7 +4,10 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::life::Terms;
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
+use super::{
+    Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, SLOWEST_ROUND_TRIP_MILLIS,
+    Transport,
+};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
@@ -12,8 +15,8 @@ use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
-    RoomMessage, RoomRules, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, History, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE,
+    PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
 impl Client {
@@ -82,12 +85,12 @@ impl Client {
                 self.check_generation(generation)?;
                 self.take_settled(settlement);
             }
-            _ => return Err(EndReason::Protocol),
+            other => return self.take_transfer(&other),
         }
         Ok(())
     }
 
-    fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
+    pub(super) fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
         self.terms.filter(|terms| terms.generation == generation && self.greeted).ok_or(EndReason::Protocol)
     }
 
@@ -113,6 +116,7 @@ impl Client {
         // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
         self.life.paused_at = None;
+        self.transfers.handle_welcome(welcome.history == History::Snapshot);
         self.life.ready_at = self.claimed.map(|_| welcome.frontier);
         self.send_ready_if_caught_up();
         self.outbox.push_event(match welcome.claim {
@@ -131,6 +135,13 @@ impl Client {
             _ => self.life.active_from = (welcome.frontier == Tick::ZERO).then_some(Tick::ZERO),
         }
         self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules: welcome.rules, generation });
+    }
+
+    /// What a turn does for others that need a snapshot (A7).
+    pub(super) fn give_snapshots(&mut self) {
+        if let (Some(session), true, true) = (&mut self.session, self.connected, self.greeted) {
+            self.transfers.give(session, &mut self.outbox);
+        }
     }
 
     pub(super) fn build_session(
@@ -159,7 +170,14 @@ impl Client {
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
+        let session = Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?;
+        let window_ticks = self.config.checkpoint_window_ticks;
+        let round_trip = descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        let needed_ticks = u64::from(rules.checksum_cadence_ticks).saturating_add(round_trip);
+        if u64::from(window_ticks) < needed_ticks {
+            return Err(EndReason::CheckpointWindow { window_ticks, needed_ticks });
+        }
+        self.session = Some(session);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
     }
@@ -184,15 +202,16 @@ impl Client {
         run.read(&mut self.incoming, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
-        let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
-            return Err(EndReason::Protocol);
-        };
+        let Some(session) = &mut self.session else { return Err(EndReason::Protocol) };
         // After a reconnect the room may begin with frames that this client has.
         if key.tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
-        chain.extend(&self.base);
+        self.transfers.handle_frames();
+        if let Some(chain) = &mut self.chain {
+            chain.extend(&self.base);
+        }
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
         Ok(())

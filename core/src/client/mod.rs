@@ -64,6 +64,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+mod donation;
 mod life;
 mod messages;
 mod outbox;
@@ -72,6 +73,8 @@ mod pace;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use self::donation::Transfers;
+pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
@@ -88,12 +91,15 @@ use crate::session::{
 };
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters, SeatView,
-    look_ahead_ticks,
+    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, NoSnapshot, Refusal, ResumeToken, RoomRules, SeatCounters,
+    SeatView, look_ahead_ticks,
 };
 
 /// Default of [`ClientConfig::max_steps_per_turn`] (N4).
 pub const DEFAULT_MAX_STEPS_PER_TURN: u16 = 4;
+/// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
+/// must hold it behind one checksum cadence (A7).
+pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
 /// Most ticks of unconfirmed input that are sent again on a lossy transport, the oldest first.
@@ -266,6 +272,30 @@ pub enum ClientEvent {
         /// Its bytes.
         payload: Vec<u8>,
     },
+    /// A part of the snapshot arrived from which the session is going to be built (A7).
+    Hydrating {
+        /// Bytes that are there.
+        received_bytes: u32,
+        /// Bytes of the encoded snapshot.
+        total_bytes: u32,
+    },
+    /// The session was built from a snapshot, and goes on from there (A7).
+    Hydrated {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// Whether the room knew of a report of this state by another seat than the donor's.
+        verified: bool,
+    },
+    /// A snapshot was not taken; the session is as before, and the room sends another one, or gives up.
+    HydrationFailed {
+        /// Why.
+        error: HydrationError,
+    },
+    /// The room has no snapshot just now. It goes on looking for one, sends frames instead, or gives up.
+    NoSnapshot {
+        /// Why.
+        cause: NoSnapshot,
+    },
     /// It is over; close the transport.
     Ended(EndReason),
 }
@@ -304,6 +334,15 @@ pub enum EndReason {
     /// There is no session for the room's match.
     #[error("{0}")]
     Session(SessionError),
+    /// The window of checkpoints can't hold one checksum cadence and the slowest round trip, so this client could never donate a
+    /// state that it reported (A7).
+    #[error("a checkpoint window of {window_ticks} ticks, where cadence and slowest round trip take {needed_ticks}")]
+    CheckpointWindow {
+        /// Ticks that the window holds.
+        window_ticks: u32,
+        /// Ticks that it must hold.
+        needed_ticks: u64,
+    },
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
@@ -399,7 +438,9 @@ pub struct Client {
     claimed: Option<Claimed>,
     life: Life,
     session: Option<Session>,
+    /// `None` also behind a snapshot: the chain over frames that the client never had can't be computed.
     chain: Option<FrameChain>,
+    transfers: Transfers,
     pace: Pace,
     /// Where the present is wanted, within this turn's bounds.
     target: Tick,
@@ -437,6 +478,7 @@ impl Client {
             life: Life::default(),
             session: None,
             chain: None,
+            transfers: Transfers::default(),
             target: Tick::ZERO,
             sample_target: Tick::ZERO,
             now: Moment::ZERO,
@@ -472,6 +514,7 @@ impl Client {
         self.connected = false;
         self.greeted = false;
         self.base_is_known = false;
+        self.transfers.handle_disconnected();
         self.outbox.drop_messages();
     }
 
@@ -480,7 +523,7 @@ impl Client {
         self.now = now;
         self.send_ping_if_due();
         let Some(session) = &self.session else { return };
-        if !self.started || self.end.is_some() {
+        if !self.started || self.end.is_some() || self.transfers.is_awaiting() {
             (self.target, self.sample_target) = (Tick::ZERO, Tick::ZERO);
             return;
         }
@@ -497,7 +540,7 @@ impl Client {
     /// frontier, and with what has been received, also while the client catches up (N4).
     pub fn wanted_input(&self) -> Option<Tick> {
         let (session, claimed) = (self.session.as_ref()?, self.claimed?);
-        if !self.started || self.end.is_some() {
+        if !self.started || self.end.is_some() || self.transfers.is_awaiting() {
             return None;
         }
         let next = session.next_input(claimed.seat).max(session.received()).max(self.life.active_from?);
@@ -552,6 +595,7 @@ impl Client {
                 self.drain_session();
                 self.send_reports();
                 self.send_ready_if_caught_up();
+                self.give_snapshots();
                 Ok(progress)
             }
             Err(fault) => {
@@ -646,7 +690,11 @@ impl Client {
         }
         let behind = self.room_tick().since(session.confirmed());
         let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
-        if behind > allowed || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
+        if behind > allowed || !self.base_is_known || self.transfers.is_awaiting() {
+            ClientStatus::CatchingUp
+        } else {
+            ClientStatus::Live
+        }
     }
 
     /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
@@ -655,6 +703,9 @@ impl Client {
         let (Some(session), Some(terms), true) = (&self.session, self.terms, self.started && self.greeted) else {
             return Standing::Live;
         };
+        if self.transfers.is_awaiting() {
+            return Standing::AwaitingHydration;
+        }
         let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
         let missing = self.room_tick().since(session.received());
         if missing > allowed { Standing::CatchingUp } else { Standing::Live }
@@ -696,7 +747,8 @@ impl Client {
         self.terms.map(|terms| terms.rules)
     }
 
-    /// The head of the hash chain over every frame received (A12).
+    /// The head of the hash chain over every frame received (A12). `None` once the session was built from a snapshot: the chain covers
+    /// every frame from tick 0 on, and the client never had those before it.
     pub fn chain_head(&self) -> Option<Digest> {
         self.chain.as_ref().map(FrameChain::head)
     }

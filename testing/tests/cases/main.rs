@@ -17,5 +17,7 @@ mod k07;
 mod k07_observers;
 mod k09;
 mod k10;
+mod late_join;
+mod r02;
 mod r04;
 mod support;
