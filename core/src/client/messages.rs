@@ -199,7 +199,7 @@ impl Client {
         let next = self.session.as_ref().map_or(Tick::ZERO, Session::received);
         let entry = match self.claimed {
             Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
-            None => Entry::Join { ticket: &[] },
+            None => Entry::Join { ticket: &self.ticket },
         };
         let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
         self.outbox.push_message(|out| ClientMessage::Hello(hello).encode_into(out));
