@@ -198,6 +198,7 @@ async fn l02_a_silent_connections_keep_nobody_out_and_disturb_no_match() {
     let longest = seen.longest_millis.load(Ordering::Relaxed);
     assert!(longest <= u64::try_from(DEADLINE.as_millis()).expect("short") + 100, "one stayed for {longest} ms");
 
+    assert!(!attackers.iter().any(tokio::task::JoinHandle::is_finished), "an attacker saw what it should not");
     attackers.iter().for_each(tokio::task::JoinHandle::abort);
     players.iter().for_each(tokio::task::JoinHandle::abort);
     nothing_is_left(handle, code).await;
