@@ -224,6 +224,11 @@ pub enum ClientEvent {
         /// Its bytes.
         payload: Vec<u8>,
     },
+    /// The service is about to stop (V1). The match goes on until the room says that it ended.
+    Draining {
+        /// How long the room still lives, in milliseconds.
+        millis: u32,
+    },
     /// It is over; close the transport.
     Ended(EndReason),
 }
