@@ -296,6 +296,11 @@ pub enum ClientEvent {
         /// Why.
         cause: NoSnapshot,
     },
+    /// The service is about to stop (V1). The match goes on until the room says that it ended.
+    Draining {
+        /// How long the room still lives, in milliseconds.
+        millis: u32,
+    },
     /// It is over; close the transport.
     Ended(EndReason),
 }
@@ -431,6 +436,8 @@ struct Claimed {
 pub struct Client {
     config: ClientConfig,
     factory: Box<dyn RuntimeFactory>,
+    /// What is handed in when it joins (V1).
+    ticket: Vec<u8>,
     connected: bool,
     greeted: bool,
     started: bool,
@@ -470,6 +477,7 @@ impl Client {
             pace: Pace::new(factory.manifest().tick_rate()),
             config,
             factory,
+            ticket: Vec::new(),
             connected: false,
             greeted: false,
             started: false,
@@ -493,6 +501,13 @@ impl Client {
             end: None,
             stats: ClientStats::default(),
         }
+    }
+
+    /// Joins with this ticket of the game's backend (V1); a returning client needs none. An open room reads none. One of more
+    /// than [`MAX_TICKET_BYTES`](crate::wire::MAX_TICKET_BYTES) the room refuses as malformed.
+    #[must_use]
+    pub fn with_ticket(self, ticket: Vec<u8>) -> Client {
+        Client { ticket, ..self }
     }
 
     /// A transport to the room is open: greets it, with a claim to the same seat if there was one (A6).
