@@ -27,13 +27,15 @@ mod client;
 mod drive;
 mod frames;
 mod observed;
+mod own_clock;
 mod players;
 mod raw;
 mod setup;
 
 pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
+pub use own_clock::OwnClock;
 pub use raw::{RawSeat, RawSend};
-pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
+pub use setup::{ClientSetup, ClockNews, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
 
 use std::sync::Arc;
 
@@ -104,19 +106,29 @@ impl SimulatedMatch {
     }
 
     fn wait_in_lobby(&mut self, lobby_ticks: u64) {
-        self.players.links_bypassed = true;
-        for player in 0..self.players.list.len() {
-            self.connect(player, Moment::ZERO);
-            self.deliver_due(Moment::ZERO);
-        }
-        self.players.links_bypassed = false;
+        self.enter_lobby(0, Moment::ZERO);
         for tick in 0..lobby_ticks {
             let now = self.rate.moment_of(Tick::new(tick));
+            if tick > 0 {
+                self.enter_lobby(tick, now);
+            }
             self.deliver_due(now);
             self.room.handle_timeout(now);
             self.drain_room(now);
             self.take_turns(self.rate.moment_of(Tick::new(tick + 1)), None);
         }
+    }
+
+    /// Connects everyone whose lobby tick this is. Greetings take no time there.
+    fn enter_lobby(&mut self, tick: u64, now: Moment) {
+        self.players.links_bypassed = true;
+        for player in 0..self.players.list.len() {
+            if self.players.list[player].enters_at == tick {
+                self.connect(player, now);
+                self.deliver_due(now);
+            }
+        }
+        self.players.links_bypassed = false;
     }
 
     fn start(&mut self) {
@@ -281,15 +293,15 @@ impl SimulatedMatch {
 }
 
 fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Identity, seats: SeatCount) -> Player {
-    let (kind, up, down) = match player {
+    let (kind, up, down, enters_at) = match player {
         PlayerSetup::Client(client) => {
             let kind = ClientPlayer::new(client, &setup.factory, setup.strict, seat);
-            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone())
+            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone(), client.enters_at)
         }
         PlayerSetup::Raw(script) => {
             let kind = Kind::Raw(RawPlayer::new(script.clone(), identity, seats));
-            (kind, LinkProfile::default(), LinkProfile::default())
+            (kind, LinkProfile::default(), LinkProfile::default(), 0)
         }
     };
-    Player::new(kind, up, down, setup.seed, seat.index())
+    Player { enters_at, ..Player::new(kind, up, down, setup.seed, seat.index()) }
 }

@@ -1,9 +1,7 @@
 //! What a client is to do: modes, transport, input delay, budgets of a turn, and presets.
 
 use crate::runtime::Capabilities;
-use crate::session::{
-    InputRetention, PresentationPolicy, Recording, RemotePrediction, Retention, SessionPolicy,
-};
+use crate::session::{InputRetention, PresentationPolicy, Recording, RemotePrediction, Retention, SessionPolicy};
 
 /// Default of [`ClientConfig::max_steps_per_turn`] (N4).
 pub const DEFAULT_MAX_STEPS_PER_TURN: u16 = 4;

@@ -424,7 +424,8 @@ impl Client {
         let confirmed_frames = self.turn.confirmed_frames();
         let applied = confirmed_frames.min(session.queued_frames());
         let confirmed = session.confirmed().saturating_add(applied as u64);
-        let predicts = self.config.mode == PredictionMode::Always && self.known_behind(confirmed) <= self.tolerance_ticks();
+        let predicts =
+            self.config.mode == PredictionMode::Always && self.known_behind(confirmed) <= self.tolerance_ticks();
         let reachable = session.head().max(confirmed).saturating_add(self.turn.steps());
         // The session itself stops at its window, and says so.
         let target = if predicts { self.goals.present.min(reachable) } else { Tick::ZERO };
@@ -524,7 +525,8 @@ impl Client {
         let applicable = self.turn.confirmed_frames().min(session.queued_frames());
         let after_turn = session.confirmed().saturating_add(applicable as u64);
         let missing = self.pace.heard_tick(self.now).since(session.confirmed());
-        let is_behind = missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
+        let is_behind =
+            missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
         if is_behind || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
     }
 

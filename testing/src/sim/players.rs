@@ -45,6 +45,8 @@ pub(super) enum Kind {
 pub(super) struct Player {
     pub(super) kind: Kind,
     pub(super) connection: Option<ConnectionId>,
+    /// The tick of the lobby in which it connects.
+    pub(super) enters_at: u64,
     up: Link,
     /// Carries what is no input where the link may lose or reorder messages.
     up_control: Link,
@@ -59,7 +61,16 @@ impl Player {
         let link = |profile, name: &str| Link::new(profile, seed, &format!("{name} {seat}"));
         let up_control = link(up.without_faults(), "control");
         let (up, down) = (link(up, "up"), link(down, "down"));
-        Player { kind, connection: None, up, up_control, down, bytes_under_way: 0, most_bytes_under_way: 0 }
+        Player {
+            kind,
+            connection: None,
+            enters_at: 0,
+            up,
+            up_control,
+            down,
+            bytes_under_way: 0,
+            most_bytes_under_way: 0,
+        }
     }
 
     fn link_for(&mut self, bytes: &[u8]) -> &mut Link {
@@ -86,7 +97,7 @@ impl Players {
         self.next_connection += 1;
         self.list[player].connection = Some(connection);
         match &mut self.list[player].kind {
-            Kind::Client(client) => client.client.handle_connected(now),
+            Kind::Client(client) => client.connected(now),
             Kind::Raw(raw) => {
                 let hello = raw.hello();
                 self.post_to_room(player, now, hello);
@@ -102,7 +113,7 @@ impl Players {
         self.mailbox.drop_if(|parcel| parcel.connection() == Some(connection));
         self.list[player].bytes_under_way = 0;
         if let Kind::Client(client) = &mut self.list[player].kind {
-            client.client.handle_disconnected(now);
+            client.disconnected(now);
         }
         self.drain(player, now, at);
         Some(connection)
@@ -168,11 +179,7 @@ impl Players {
         let receiver = &mut self.list[player];
         receiver.bytes_under_way = receiver.bytes_under_way.saturating_sub(bytes.len());
         match &mut receiver.kind {
-            Kind::Client(client) => {
-                client.enter(now);
-                // A client that is over says so by its event, which the record keeps.
-                let _ = client.client.handle_message(bytes, now);
-            }
+            Kind::Client(client) => client.receive(bytes, now),
             Kind::Raw(raw) => {
                 if let Some(answer) = raw.receive(bytes) {
                     self.post_to_room(player, now, answer);

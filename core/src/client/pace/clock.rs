@@ -148,7 +148,8 @@ impl ClockEstimate {
 
     /// Drops what was measured before the last few, when those are all slower than three quarters of it, or all quicker.
     fn forget_another_path(&mut self) {
-        let Some(older) = self.samples.len().checked_sub(PATH_SAMPLES).filter(|older| *older >= PATH_SAMPLES / 2) else {
+        let Some(older) = self.samples.len().checked_sub(PATH_SAMPLES).filter(|older| *older >= PATH_SAMPLES / 2)
+        else {
             return;
         };
         let recent = || self.samples.iter().skip(older).map(|sample| sample.round_trip_nanos);

@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn t03d_no_size_of_a_turn_loses_time() {
         const DAY: i64 = 24 * 3600 * SECOND;
-        let calls: [fn(i64) -> i64; 3] = [|call| call * SECOND / 144, |call| call * 16_000_000, |call| call * 7_000_000];
+        let calls: [fn(i64) -> i64; 3] =
+            [|call| call * SECOND / 144, |call| call * 16_000_000, |call| call * 7_000_000];
         for moment_of in calls {
             let mut controller = Controller::new(TURN);
             let (mut last, mut position, mut call) = (0, 0, 0);
