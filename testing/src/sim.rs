@@ -303,5 +303,7 @@ fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Id
             (kind, LinkProfile::default(), LinkProfile::default(), 0)
         }
     };
-    Player { enters_at, ..Player::new(kind, up, down, setup.seed, seat.index()) }
+    let mut player = Player::new(kind, up, down, setup.seed, seat.index());
+    player.enters_at = enters_at;
+    player
 }

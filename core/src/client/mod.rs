@@ -90,7 +90,7 @@ use crate::identity::{DescriptorError, MatchDescriptor};
 use crate::runtime::{CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{
-    Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing, SubmitError,
+    Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing,
 };
 use crate::tick::{Moment, Tick};
 use crate::wire::{
