@@ -6,10 +6,9 @@ use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
-use retick_core::codec::wire::Cursor;
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
-use retick_core::frame::{Frame, FrameKey};
+use retick_core::frame::{Frame, FrameKey, FrameRunReader};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
@@ -107,16 +106,16 @@ impl Peer {
     fn receive_frames(&mut self, frames: &Frames<'_>, seats: SeatCount) {
         assert_eq!((frames.generation, frames.first.index()), (GENERATION, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
-        let mut cursor = Cursor::new(frames.body);
+        let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
             let base = if frames.complete && offset == 0 { None } else { self.frames.last() };
             let mut frame = Frame::new(GENERATION, tick);
             let key = FrameKey { generation: GENERATION, tick, seats };
-            frame.decode_after(&mut cursor, base, key).expect("a well-formed frame");
+            run.read(&mut frame, base, key).expect("a well-formed frame");
             self.frames.push(frame);
         }
-        cursor.finish().expect("nothing behind the frames");
+        run.finish().expect("nothing behind the frames");
     }
 }
 
@@ -381,10 +380,11 @@ fn receive(
                 None
             }
             RoomMessage::Welcome(welcome) => {
-                peer.seat = Some(welcome.seat);
-                (peer.claim, peer.epoch, peer.token) = (welcome.claim, welcome.epoch, Some(welcome.token));
+                let claim = welcome.claim.expect("a player holds a seat");
+                peer.seat = Some(claim.seat);
+                (peer.claim, peer.epoch, peer.token) = (claim.id, claim.epoch, Some(claim.token));
                 MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
-                Some(Notice::Welcome { seat: welcome.seat, frontier: welcome.frontier })
+                Some(Notice::Welcome { seat: claim.seat, frontier: welcome.frontier })
             }
             RoomMessage::Refused(refusal) => Some(Notice::Refused(*refusal)),
             RoomMessage::Started { clock, .. } => Some(Notice::Started(*clock)),
@@ -396,6 +396,8 @@ fn receive(
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
+            // Whoever tests the others reads their bytes.
+            _ => None,
         };
         peer.notices.extend(notice);
     }

@@ -4,14 +4,13 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS};
-use crate::codec::wire::Cursor;
 use crate::digest::Checksum;
-use crate::frame::{FrameChain, FrameError, FrameKey};
+use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
-use crate::seat::{Generation, SeatCount, SeatSet};
+use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
-use crate::wire::{ClientMessage, Entry, Frames, Hello, MessageError, PROTOCOL_VERSION, RoomMessage, Welcome};
+use crate::wire::{Claim, ClientMessage, Entry, Frames, Hello, PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome};
 
 impl Client {
     /// Takes one message of the room's.
@@ -57,6 +56,7 @@ impl Client {
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
             }
+            _ => return Err(EndReason::Protocol),
         }
         Ok(())
     }
@@ -69,6 +69,7 @@ impl Client {
         if self.greeted {
             return Err(EndReason::Protocol);
         }
+        let Some(claim) = welcome.claim else { return Err(EndReason::Protocol) };
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
         let resumed = match &self.session {
             Some(session) => {
@@ -76,21 +77,21 @@ impl Client {
                 if before != after {
                     return Err(EndReason::MatchChanged { before, after });
                 }
-                if self.seat() != Some(welcome.seat) {
+                if self.seat() != Some(claim.seat) {
                     return Err(EndReason::Protocol);
                 }
                 true
             }
             None => {
-                self.build_session(&descriptor, welcome)?;
+                self.build_session(&descriptor, claim.seat, welcome.rules)?;
                 false
             }
         };
-        let Welcome { seat, claim, epoch, token, rules, frontier, .. } = *welcome;
+        let (Claim { seat, id, epoch, token }, rules) = (claim, welcome.rules);
         let generation = descriptor.generation();
-        self.claimed = Some(Claimed { seat, claim, epoch, token, rules, generation });
+        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules, generation });
         self.greeted = true;
-        self.greeted_at = frontier;
+        self.greeted_at = welcome.frontier;
         // A new connection has carried none of the unconfirmed inputs yet.
         self.unsent = Tick::ZERO;
         self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
@@ -98,12 +99,12 @@ impl Client {
         Ok(())
     }
 
-    fn build_session(&mut self, descriptor: &MatchDescriptor, welcome: &Welcome<'_>) -> Result<(), EndReason> {
+    fn build_session(&mut self, descriptor: &MatchDescriptor, seat: Seat, rules: RoomRules) -> Result<(), EndReason> {
         let loaded = self.factory.manifest().identity();
         if descriptor.identity() != loaded {
             return Err(EndReason::Identity { room: descriptor.identity(), loaded });
         }
-        if !descriptor.seats().contains(welcome.seat) {
+        if !descriptor.seats().contains(seat) {
             return Err(EndReason::Protocol);
         }
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
@@ -111,14 +112,14 @@ impl Client {
             prediction_window_ticks: self.config.prediction_window_ticks,
             checkpoint_window_ticks: self.config.checkpoint_window_ticks,
             retention: self.config.retention,
-            checksum_cadence_ticks: welcome.rules.checksum_cadence_ticks,
+            checksum_cadence_ticks: rules.checksum_cadence_ticks,
             remote_prediction: self.config.remote_prediction,
             requires: self.config.requires,
             recording: self.config.recording,
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        let local: SeatSet = core::iter::once(welcome.seat).collect();
+        let local: SeatSet = core::iter::once(seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
@@ -130,33 +131,25 @@ impl Client {
         if !frames.complete && (!self.base_is_known || self.base.tick().checked_add(1) != Some(frames.first)) {
             return Err(EndReason::Frame(FrameError::NoBase));
         }
-        let mut cursor = Cursor::new(frames.body);
+        let mut run = FrameRunReader::new(frames.body);
         for index in 0..frames.count {
             let Some(tick) = frames.first.checked_add(u64::from(index)) else { return Err(EndReason::Protocol) };
             let abbreviated = index > 0 || !frames.complete;
-            self.take_frame(&mut cursor, abbreviated, frames.generation, tick, seats)?;
+            self.take_frame(&mut run, abbreviated, FrameKey { generation: frames.generation, tick, seats })?;
         }
-        cursor.finish().map_err(|error| EndReason::Message(MessageError::Encoding(error)))
+        run.finish().map_err(EndReason::Frame)
     }
 
-    fn take_frame(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        abbreviated: bool,
-        generation: Generation,
-        tick: Tick,
-        seats: SeatCount,
-    ) -> Result<(), EndReason> {
+    fn take_frame(&mut self, run: &mut FrameRunReader<'_>, abbreviated: bool, key: FrameKey) -> Result<(), EndReason> {
         let base = abbreviated.then_some(&self.base);
-        let key = FrameKey { generation, tick, seats };
-        self.incoming.decode_after(cursor, base, key).map_err(EndReason::Frame)?;
+        run.read(&mut self.incoming, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
         let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
             return Err(EndReason::Protocol);
         };
         // After a reconnect the room may begin with frames that this client has.
-        if tick < session.received() {
+        if key.tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
@@ -206,7 +199,8 @@ impl Client {
     pub(super) fn send_ping_if_due(&mut self) {
         let live = self.connected && self.greeted && self.end.is_none();
         if live && self.pace.take_ping(self.now) {
-            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros() };
+            let rollbacks = u32::try_from(self.stats.rollbacks).unwrap_or(u32::MAX);
+            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros(), rollbacks };
             self.outbox.push_message(|out| ping.encode_into(out));
         }
     }

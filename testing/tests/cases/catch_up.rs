@@ -55,7 +55,7 @@ fn check(report: &MatchReport) {
     assert!(turns.iter().all(|turn| turn.progress.confirmed_frames <= BUDGET));
     // Who is far behind predicts nothing.
     let far = |turn: &&TurnSample| turn.received.since(turn.confirmed) > u64::from(report.rules.hard_tolerance_ticks);
-    assert!(turns.iter().filter(far).all(|turn| turn.progress.predicted == 0 && turn.head == turn.confirmed));
+    assert!(turns.iter().filter(far).all(|turn| turn.progress.predicted == 0));
     // It samples in every turn of it, at the room's pace.
     let sampled = turns.windows(2).map(|pair| pair[1].next_input.since(pair[0].next_input));
     assert!(sampled.clone().all(|ticks| ticks == 1), "{:?}", sampled.collect::<Vec<_>>());

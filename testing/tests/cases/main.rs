@@ -18,6 +18,7 @@ mod k06;
 mod k07;
 mod k09;
 mod k10;
+mod pace;
 mod r04;
 mod recovery;
 mod support;

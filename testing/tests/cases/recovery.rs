@@ -9,8 +9,9 @@ fn turn_bound(budget: u32) -> u64 {
 
 fn check(stall: Stall) -> [Recovery; 3] {
     let [unbounded, eight, sixteen] = [None, Some(8), Some(16)].map(|budget| recover(stall, budget));
-    // Guard: without a budget the whole backlog is one turn's work.
-    assert!(unbounded.worst_turn_frames >= STALL_TICKS - 20, "{stall:?}: {}", unbounded.worst_turn_frames);
+    // Guard: without a budget a whole burst is one turn's work. After a reconnect the history comes in more than one message.
+    let burst = if stall == Stall::Frozen { STALL_TICKS - 20 } else { 250 };
+    assert!(unbounded.worst_turn_frames >= burst, "{stall:?}: {}", unbounded.worst_turn_frames);
     for (recovery, budget) in [(&eight, 8), (&sixteen, 16)] {
         assert!(recovery.most_queued_frames >= 250, "guard: {stall:?}: {}", recovery.most_queued_frames);
         assert!(recovery.most_confirmed_frames <= budget as usize, "{stall:?}, {budget}");

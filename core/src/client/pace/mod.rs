@@ -113,14 +113,14 @@ impl Pace {
     }
 
     /// Where the room's clock will be when something sent now arrives, with a margin for jitter, and for what can only be sent in
-    /// the next turn. A quarter of a turn is left out of it: where turns are as long as ticks they then fall in step with them.
+    /// the next turn. An eighth of a turn is left out of it: where turns are as long as ticks they then fall in step with them.
     fn desired_nanos(&self, now: Moment) -> i64 {
         let between = self.turn_nanos.unwrap_or(0);
         self.clock
             .room_nanos(now)
             .saturating_add(self.clock.one_way_nanos())
             .saturating_add(self.clock.jitter_nanos() * JITTER_MARGIN)
-            .saturating_add(between - between / 4)
+            .saturating_add(between - between / 8)
     }
 
     /// The room's tick right now.
