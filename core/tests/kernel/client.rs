@@ -333,7 +333,7 @@ fn n6_messages_and_steps_between_two_turns_share_the_budget() {
         client.handle_turn(later);
         let mut rollbacks = 0;
         for tick in frames[0]..frames[1] {
-            send_frames(&mut client, tick, 1, Stands::Alone, &body(&frame(tick, &[0, 0], &[]), None)).unwrap();
+            send_frames(&mut client, tick, 1, Stands::Alone, &body(&frame(tick), None)).unwrap();
             rollbacks += u64::from(client.step().unwrap().resimulated > 0);
         }
         assert_eq!(confirmed(&client), 2 * turn);
