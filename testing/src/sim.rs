@@ -27,13 +27,15 @@ mod client;
 mod drive;
 mod frames;
 mod observed;
+mod own_clock;
 mod players;
 mod raw;
 mod setup;
 
 pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
+pub use own_clock::OwnClock;
 pub use raw::{RawSeat, RawSend};
-pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
+pub use setup::{ClientSetup, ClockNews, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
 
 use std::sync::Arc;
 
@@ -98,25 +100,35 @@ impl SimulatedMatch {
         for (player, seat) in setup.players.iter().zip(seats.seats()) {
             sim.players.list.push(new_player(player, &setup, seat, sim.factory.manifest().identity(), seats));
         }
-        sim.wait_in_lobby(setup.lobby_ticks, &setup.late);
+        sim.wait_in_lobby(setup.lobby_ticks);
         sim.start();
         sim
     }
 
-    fn wait_in_lobby(&mut self, lobby_ticks: u64, late: &[usize]) {
-        self.players.links_bypassed = true;
-        for player in (0..self.players.list.len()).filter(|player| !late.contains(player)) {
-            self.connect(player, Moment::ZERO);
-            self.deliver_due(Moment::ZERO);
-        }
-        self.players.links_bypassed = false;
+    fn wait_in_lobby(&mut self, lobby_ticks: u64) {
+        self.enter_lobby(0, Moment::ZERO);
         for tick in 0..lobby_ticks {
             let now = self.rate.moment_of(Tick::new(tick));
+            if tick > 0 {
+                self.enter_lobby(tick, now);
+            }
             self.deliver_due(now);
             self.room.handle_timeout(now);
             self.drain_room(now);
             self.take_turns(self.rate.moment_of(Tick::new(tick + 1)), None);
         }
+    }
+
+    /// Connects everyone whose lobby tick this is. Greetings take no time there.
+    fn enter_lobby(&mut self, tick: u64, now: Moment) {
+        self.players.links_bypassed = true;
+        for player in 0..self.players.list.len() {
+            if self.players.list[player].enters_at == Some(tick) {
+                self.connect(player, now);
+                self.deliver_due(now);
+            }
+        }
+        self.players.links_bypassed = false;
     }
 
     fn start(&mut self) {
@@ -287,17 +299,22 @@ impl SimulatedMatch {
 }
 
 fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Identity, seats: SeatCount) -> Player {
-    let (kind, up, down, damaged_chunk) = match player {
+    let (kind, up, down) = match player {
         PlayerSetup::Client(client) => {
             let kind = ClientPlayer::new(client, &setup.factory, setup.strict, seat);
-            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone(), client.damaged_chunk)
+            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone())
         }
         PlayerSetup::Raw(script) => {
             let kind = Kind::Raw(RawPlayer::new(script.clone(), identity, seats));
-            (kind, LinkProfile::default(), LinkProfile::default(), None)
+            (kind, LinkProfile::default(), LinkProfile::default())
         }
     };
-    let mut player = Player::new(kind, up, down, setup.seed, seat.index());
-    player.damaged_chunk = damaged_chunk;
-    player
+    let mut player_at = Player::new(kind, up, down, setup.seed, seat.index());
+    if let PlayerSetup::Client(client) = player {
+        (player_at.damaged_chunk, player_at.enters_at) = (client.damaged_chunk, Some(client.enters_at));
+    }
+    if setup.late.contains(&seat.index()) {
+        player_at.enters_at = None;
+    }
+    player_at
 }

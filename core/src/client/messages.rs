@@ -4,10 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::life::Terms;
-use super::{
-    Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, SLOWEST_ROUND_TRIP_MILLIS,
-    Transport,
-};
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, SLOWEST_ROUND_TRIP_MILLIS};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
@@ -15,8 +12,7 @@ use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, History, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE,
-    PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, History, PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome,
 };
 
 impl Client {
@@ -114,6 +110,7 @@ impl Client {
         self.take_claim(welcome, descriptor.generation());
         self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
+        self.greeted_at = welcome.frontier;
         // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
         self.life.paused_at = None;
@@ -268,41 +265,6 @@ impl Client {
         }
     }
 
-    /// Sends every input that was not sent on this connection; on a lossy transport, unconfirmed ones again with them, and once a
-    /// tick also without any new one, for the last message may be the one that was lost (N2).
-    pub(super) fn send_inputs(&mut self) {
-        let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, self.greeted)
-        else {
-            return;
-        };
-        let (oldest, end) = (session.received(), session.next_input(claimed.seat));
-        let unsent = self.unsent.max(oldest);
-        let lossy = self.config.transport == Transport::Lossy;
-        if lossy && (unsent < end || self.now >= self.next_resend) {
-            self.send_input_run(oldest, end.min(oldest.saturating_add(MAX_REDUNDANT_INPUTS)).max(oldest));
-            self.send_input_run(unsent.max(oldest.saturating_add(MAX_REDUNDANT_INPUTS)), end);
-            self.next_resend = self.now.plus_nanos(self.pace.tick_length_nanos());
-        } else {
-            self.send_input_run(unsent, end);
-        }
-        self.unsent = unsent.max(end);
-    }
-
-    fn send_input_run(&mut self, mut first: Tick, end: Tick) {
-        let (Some(session), Some(claimed)) = (&self.session, self.claimed) else { return };
-        let schema = self.factory.manifest().input_schema();
-        let (neutral, input_bytes) = (schema.neutral(), schema.packed_bytes());
-        let most = inputs_per_message(input_bytes);
-        while first < end {
-            let count = u32::try_from(end.since(first)).unwrap_or(u32::MAX).min(most);
-            let header = (claimed.generation, claimed.epoch, first);
-            let tick = |index: u32| first.saturating_add(u64::from(index));
-            let inputs = (0..count).map(|index| session.local_input(claimed.seat, tick(index)).unwrap_or(neutral));
-            self.outbox.push_message(|out| encode_inputs(header, count, input_bytes, inputs, out));
-            first = first.saturating_add(u64::from(count));
-        }
-    }
-
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
     pub(super) fn send_reports(&mut self) {
         if self.is_observer() {
@@ -330,39 +292,10 @@ impl Client {
     }
 }
 
-/// How many inputs of this size one message takes.
-fn inputs_per_message(packed_bytes: usize) -> u32 {
-    // Before the inputs stand six numbers of at most ten bytes each.
-    let fitting = (MAX_CLIENT_MESSAGE_BYTES - 64) / packed_bytes.max(1);
-    u32::try_from(fitting.min(MAX_INPUTS_PER_MESSAGE)).unwrap_or(1)
-}
-
 /// Keeps the newest reports when no transport takes them.
 fn push_bounded(reports: &mut Vec<(Tick, Checksum)>, report: (Tick, Checksum)) {
     if reports.len() >= MAX_PENDING_REPORTS {
         reports.remove(0);
     }
     reports.push(report);
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::vec;
-
-    use super::*;
-    use crate::input::MAX_INPUT_BYTES;
-    use crate::seat::ControlEpoch;
-
-    #[test]
-    fn n2_a_message_takes_as_many_inputs_as_fit_it() {
-        for packed_bytes in [0, 1, 124, 125, MAX_INPUT_BYTES] {
-            let (count, input) = (inputs_per_message(packed_bytes), vec![7; packed_bytes]);
-            let inputs = (0..count).map(|_| input.as_slice());
-            let header = (Generation(u32::MAX), ControlEpoch(u32::MAX), Tick::new(u64::MAX - 600));
-            let mut bytes = vec![];
-            encode_inputs(header, count, packed_bytes, inputs, &mut bytes);
-            assert!(matches!(ClientMessage::decode(&bytes), Ok(ClientMessage::Inputs(_))), "{packed_bytes} bytes");
-        }
-        assert_eq!(inputs_per_message(4) as usize, MAX_INPUTS_PER_MESSAGE);
-    }
 }

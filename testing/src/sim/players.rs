@@ -45,6 +45,8 @@ pub(super) enum Kind {
 pub(super) struct Player {
     pub(super) kind: Kind,
     pub(super) connection: Option<ConnectionId>,
+    /// The tick of the lobby in which it connects; `None` for who comes while the match runs.
+    pub(super) enters_at: Option<u64>,
     up: Link,
     /// Carries what is no input where the link may lose or reorder messages.
     up_control: Link,
@@ -64,6 +66,7 @@ impl Player {
         Player {
             kind,
             connection: None,
+            enters_at: Some(0),
             up,
             up_control,
             down,
@@ -111,7 +114,7 @@ impl Players {
         self.next_connection += 1;
         self.list[player].connection = Some(connection);
         match &mut self.list[player].kind {
-            Kind::Client(client) => client.client.handle_connected(now),
+            Kind::Client(client) => client.connected(now),
             Kind::Raw(raw) => {
                 let hello = raw.hello();
                 self.post_to_room(player, now, hello);
@@ -127,7 +130,7 @@ impl Players {
         self.mailbox.drop_if(|parcel| parcel.connection() == Some(connection));
         self.list[player].bytes_under_way = 0;
         if let Kind::Client(client) = &mut self.list[player].kind {
-            client.client.handle_disconnected(now);
+            client.disconnected(now);
         }
         self.drain(player, now, at);
         Some(connection)
@@ -194,11 +197,7 @@ impl Players {
         let receiver = &mut self.list[player];
         receiver.bytes_under_way = receiver.bytes_under_way.saturating_sub(bytes.len());
         match &mut receiver.kind {
-            Kind::Client(client) => {
-                client.enter(now);
-                // A client that is over says so by its event, which the record keeps.
-                let _ = client.client.handle_message(bytes, now);
-            }
+            Kind::Client(client) => client.receive(bytes, now),
             Kind::Raw(raw) => {
                 if let Some(answer) = raw.receive(bytes) {
                     self.post_to_room(player, now, answer);

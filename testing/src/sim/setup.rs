@@ -1,6 +1,7 @@
 //! How a simulated match is set up: seats in order, each with a real client or a raw seat, and the rules of the room.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 
 use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
@@ -10,9 +11,10 @@ use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatCount};
-use retick_core::tick::{Tick, TickRate};
+use retick_core::tick::{Moment, Tick, TickRate};
 
 use super::SimulatedMatch;
+use super::own_clock::OwnClock;
 use super::raw::RawSeat;
 use crate::environment::Machine;
 use crate::net::LinkProfile;
@@ -39,7 +41,17 @@ pub struct ClientSetup {
     pub factory: Option<Arc<dyn RuntimeFactory>>,
     /// The machine that it runs on; that of its seat's number if there is none.
     pub machine: Option<Machine>,
-    /// Turns per second; one in every authority tick if there is none.
+    /// How fast its clock runs.
+    pub clock: OwnClock,
+    /// Whether it hears where the room's clock is, after the start.
+    pub clock_news: ClockNews,
+    /// The tick of the lobby in which it connects; the seats are taken in that order.
+    pub enters_at: u64,
+    /// While one of these lasts, it takes no turn.
+    pub asleep: Vec<Range<Moment>>,
+    /// How long a step takes, in nanoseconds: no turn begins before the steps of the last one are done.
+    pub step_nanos: u64,
+    /// Turns per second of its own clock; one in every authority tick if there is none.
     pub turns_per_second: Option<NonZeroU32>,
     /// What draws the game after each turn.
     pub render: Option<Render>,
@@ -51,6 +63,16 @@ pub struct ClientSetup {
 
 /// Draws the game, from what a client shows of it.
 pub type Render = Arc<dyn Fn(&Client) + Send + Sync>;
+
+/// Whether a client hears where the room's clock is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClockNews {
+    /// Its pings are answered.
+    #[default]
+    Heard,
+    /// No answer reaches it: it goes by its own clock from the start on.
+    Withheld,
+}
 
 /// Whether a client's checksum reports reach the room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,6 +94,11 @@ impl ClientSetup {
             script: Arc::new(script),
             factory: None,
             machine: None,
+            clock: OwnClock::default(),
+            clock_news: ClockNews::default(),
+            enters_at: 0,
+            asleep: Vec::new(),
+            step_nanos: 0,
             turns_per_second: None,
             render: None,
             reporting: Reporting::default(),
@@ -90,6 +117,14 @@ impl ClientSetup {
     #[must_use]
     pub fn latency_ticks(mut self, rate: TickRate, ticks: u64) -> ClientSetup {
         (self.up, self.down) = (LinkProfile::ticks(rate, ticks), LinkProfile::ticks(rate, ticks));
+        self
+    }
+
+    /// The client's process stands still for so long: no turn is taken, and what arrives waits for the end.
+    #[must_use]
+    pub fn frozen(mut self, during: Range<Moment>) -> ClientSetup {
+        self.down.stalls.push(during.clone());
+        self.asleep.push(during);
         self
     }
 
