@@ -3,17 +3,19 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
+use super::{
+    Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Preparation, Transport,
+};
 use crate::codec::wire::Cursor;
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey};
 use crate::identity::MatchDescriptor;
-use crate::seat::{Generation, SeatCount, SeatSet};
+use crate::seat::{Generation, Seat, SeatCount, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
     ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
-    PROTOCOL_VERSION, RoomMessage, Welcome, encode_inputs,
+    PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
 impl Client {
@@ -28,11 +30,14 @@ impl Client {
         self.now = now;
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
-        let taken = message.and_then(|message| self.take(message, now));
+        let taken = message.and_then(|message| match self.holds_back(&message) {
+            true => self.hold(bytes),
+            false => self.take(message, now),
+        });
         taken.map_err(|reason| self.finish(reason))
     }
 
-    fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
+    pub(super) fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
         match message {
             RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
             RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
@@ -43,7 +48,7 @@ impl Client {
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
                 self.pace.handle_clock(clock, now);
-                if !mem::replace(&mut self.started, true) {
+                if !mem::replace(&mut self.started, true) && self.held.is_none() {
                     self.outbox.push_event(ClientEvent::Started);
                 }
             }
@@ -84,8 +89,12 @@ impl Client {
                 }
                 true
             }
+            None if self.config.preparation == Preparation::Awaited => {
+                self.hold_match(&descriptor, welcome.seat)?;
+                false
+            }
             None => {
-                self.build_session(&descriptor, welcome)?;
+                self.build_session(&descriptor, welcome.seat, welcome.rules)?;
                 false
             }
         };
@@ -95,32 +104,43 @@ impl Client {
         self.greeted = true;
         // A new connection has carried none of the unconfirmed inputs yet.
         self.unsent = Tick::ZERO;
+        if self.held.is_some() {
+            return Ok(());
+        }
         self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
         self.outbox.push_event(ClientEvent::Joined { seat, resumed });
         Ok(())
     }
 
-    fn build_session(&mut self, descriptor: &MatchDescriptor, welcome: &Welcome<'_>) -> Result<(), EndReason> {
+    /// Whether the match is of the loaded game, and the seat one of its seats.
+    pub(super) fn check_match(&self, descriptor: &MatchDescriptor, seat: Seat) -> Result<(), EndReason> {
         let loaded = self.factory.manifest().identity();
         if descriptor.identity() != loaded {
             return Err(EndReason::Identity { room: descriptor.identity(), loaded });
         }
-        if !descriptor.seats().contains(welcome.seat) {
-            return Err(EndReason::Protocol);
-        }
+        if descriptor.seats().contains(seat) { Ok(()) } else { Err(EndReason::Protocol) }
+    }
+
+    pub(super) fn build_session(
+        &mut self,
+        descriptor: &MatchDescriptor,
+        seat: Seat,
+        rules: RoomRules,
+    ) -> Result<(), EndReason> {
+        self.check_match(descriptor, seat)?;
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
         let policy = SessionPolicy {
             prediction_window_ticks: self.config.prediction_window_ticks,
             checkpoint_window_ticks: self.config.checkpoint_window_ticks,
             retention: self.config.retention,
-            checksum_cadence_ticks: welcome.rules.checksum_cadence_ticks,
+            checksum_cadence_ticks: rules.checksum_cadence_ticks,
             remote_prediction: self.config.remote_prediction,
             requires: self.config.requires,
             recording: self.config.recording,
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        let local: SeatSet = core::iter::once(welcome.seat).collect();
+        let local: SeatSet = core::iter::once(seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())

@@ -66,16 +66,19 @@
 mod messages;
 mod outbox;
 mod pace;
+mod preparation;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use self::outbox::Outbox;
 use self::pace::Pace;
+use self::preparation::HeldMatch;
+pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
-use crate::identity::{DescriptorError, MatchDescriptor};
+use crate::identity::{DescriptorError, IdentityManifest, MatchDescriptor};
 use crate::runtime::{Capabilities, CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{
@@ -144,6 +147,8 @@ pub struct ClientConfig {
     pub input_retention: InputRetention,
     /// What becomes of the game's presentation events (K10).
     pub presentation: PresentationPolicy,
+    /// Whether the game prepares a match before its session is built (N7).
+    pub preparation: Preparation,
 }
 
 impl Default for ClientConfig {
@@ -173,6 +178,7 @@ impl Default for ClientConfig {
             recording,
             input_retention,
             presentation,
+            preparation: Preparation::default(),
         }
     }
 }
@@ -264,6 +270,9 @@ pub enum EndReason {
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
+    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
+    #[error("the preparation took too long: more came than is held")]
+    PreparationOverflow,
     /// The room sent bytes that are no message.
     #[error("the room sent a malformed message: {0}")]
     Message(MessageError),
@@ -355,6 +364,8 @@ pub struct Client {
     claimed: Option<Claimed>,
     session: Option<Session>,
     chain: Option<FrameChain>,
+    /// The match whose session waits for the game's preparation.
+    held: Option<HeldMatch>,
     pace: Pace,
     /// Where the present is wanted, within this turn's bounds.
     target: Tick,
@@ -390,6 +401,7 @@ impl Client {
             claimed: None,
             session: None,
             chain: None,
+            held: None,
             target: Tick::ZERO,
             sample_target: Tick::ZERO,
             now: Moment::ZERO,
@@ -426,6 +438,9 @@ impl Client {
         self.greeted = false;
         self.base_is_known = false;
         self.outbox.drop_messages();
+        if let Some(held) = &mut self.held {
+            held.forget_messages();
+        }
     }
 
     /// Begins a turn at this time: moves the pace on, and decides how far the present is to go.
@@ -611,6 +626,22 @@ impl Client {
         if missing > allowed { Standing::CatchingUp } else { Standing::Live }
     }
 
+    /// How far the present is on its way to the next tick, from 0 up to, but not including, 1: 0 shows the projection before the
+    /// present one, and nearly 1 the present one. Follows the pace; what can't keep up with it stays at the end (N7).
+    #[doc(alias = "render alpha")]
+    pub fn alpha(&self) -> f64 {
+        let (Some(session), Some(position)) = (&self.session, self.pace.position_nanos().filter(|_| self.started))
+        else {
+            return 0.0;
+        };
+        let (delay, last) = (self.config.input_delay_ticks, session.head().saturating_sub(1));
+        let shown_from = session.descriptor().tick_rate().moment_of(last.saturating_add(u64::from(delay)));
+        let under_way = u64::try_from(position).unwrap_or(0).saturating_sub(shown_from.as_nanos());
+        let length = self.pace.tick_length_nanos();
+        let part = |nanos: u64| f64::from(u32::try_from(nanos).unwrap_or(u32::MAX));
+        part(under_way.min(length.saturating_sub(1))) / part(length)
+    }
+
     /// Why it is over, if it is.
     pub fn end(&self) -> Option<&EndReason> {
         self.end.as_ref()
@@ -624,6 +655,11 @@ impl Client {
     /// The session, for what a game reads with `&mut`: checksums and snapshots. Inputs and frames go through the client.
     pub fn session_mut(&mut self) -> Option<&mut Session> {
         self.session.as_mut()
+    }
+
+    /// What the loaded game is made of.
+    pub fn manifest(&self) -> &IdentityManifest {
+        self.factory.manifest()
     }
 
     /// The match, once greeted.

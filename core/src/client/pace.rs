@@ -126,6 +126,11 @@ impl Pace {
         self.rate.moment_of(Tick::new(1)).as_nanos()
     }
 
+    /// How far the present should be, on the room's clock; `None` before the first turn of a match.
+    pub(super) fn position_nanos(&self) -> Option<i64> {
+        self.position_nanos
+    }
+
     fn jump_nanos(&self) -> i64 {
         JUMP_TICKS * self.tick_nanos()
     }

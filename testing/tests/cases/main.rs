@@ -17,4 +17,6 @@ mod k07;
 mod k09;
 mod k10;
 mod r04;
+mod r06;
+mod runners;
 mod support;
