@@ -24,6 +24,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret, StartPolicy};
@@ -115,6 +116,8 @@ struct Player {
     up: Link,
     down: Link,
     frozen: bool,
+    /// What has passed while it was frozen, in milliseconds.
+    owed_millis: f64,
     record: Record,
 }
 
@@ -127,6 +130,16 @@ struct Record {
     requests: Vec<PreparationRequest>,
     presented: Vec<(EventLife, EventKey)>,
     sampled: Vec<(Seat, Tick)>,
+    pictures: Vec<Picture>,
+}
+
+/// Where the picture stood after an update.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Picture {
+    /// The present.
+    pub tick: Tick,
+    /// How far it was on its way there.
+    pub alpha: f64,
 }
 
 /// Asks the script, and writes down what was asked.
@@ -183,6 +196,7 @@ impl RunnerHarness {
                 up: link(player, "up"),
                 down: link(player, "down"),
                 frozen: false,
+                owed_millis: 0.0,
                 record: Record::default(),
             }
         };
@@ -277,11 +291,18 @@ impl RunnerHarness {
         self.deliver_due();
         self.tick = self.tick.saturating_add(1);
         let nanos = self.now().nanos_since(before);
-        for _ in 0..self.setup.updates_per_tick {
-            let delta =
-                std::time::Duration::from_nanos(nanos).as_secs_f64() * 1000.0 / f64::from(self.setup.updates_per_tick);
-            let updated = (0..self.players.len()).filter(|player| !self.players[*player].frozen);
-            updated.collect::<Vec<_>>().into_iter().for_each(|player| drop(self.update(player, delta)));
+        let updates = self.setup.updates_per_tick;
+        let delta = Duration::from_nanos(nanos).as_secs_f64() * 1000.0 / f64::from(updates);
+        for _ in 0..updates {
+            for player in 0..self.players.len() {
+                if self.players[player].frozen {
+                    self.players[player].owed_millis += delta;
+                } else {
+                    let owed = std::mem::take(&mut self.players[player].owed_millis);
+                    // What ended a match shows in the status.
+                    let _ = self.update(player, owed + delta);
+                }
+            }
         }
     }
 
@@ -301,6 +322,7 @@ impl RunnerHarness {
         while let Some(PresentationEvent { life, key, .. }) = runner.poll_presentation_event() {
             record.presented.push((life, key));
         }
+        record.pictures.extend(runner.render_state().map(|shown| Picture { tick: shown.tick, alpha: shown.alpha }));
         self.drain(player);
         updated
     }
@@ -479,6 +501,11 @@ impl RunnerHarness {
     /// The ticks that were sampled, in order.
     pub fn sampled(&self, player: usize) -> &[(Seat, Tick)] {
         &self.players[player].record.sampled
+    }
+
+    /// Where the picture stood after each update that had one.
+    pub fn pictures(&self, player: usize) -> &[Picture] {
+        &self.players[player].record.pictures
     }
 
     /// Forgets what was seen so far.

@@ -262,6 +262,9 @@ impl Runner {
             self.fail(error.clone());
         }
         self.absorb();
+        if let Play::Networked(networked) = &mut self.play {
+            networked.recover();
+        }
         self.refresh_presence();
         self.publish();
         match &self.play {

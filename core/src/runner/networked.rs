@@ -116,7 +116,6 @@ impl Networked {
         let sampled = self.sample(inputs);
         // A client that is over says so in its events.
         let _ = self.client.step();
-        self.recover();
         if let Some(session) = self.client.session().filter(|session| session.head() != self.shown.0) {
             self.shown = (session.head(), now);
         }
@@ -139,8 +138,8 @@ impl Networked {
         Ok(())
     }
 
-    /// Ends a recovery, once the client has caught up and is further than before.
-    fn recover(&mut self) {
+    /// Ends a recovery, once the client has caught up and is further than before. What led there is history still, and was taken.
+    pub(super) fn recover(&mut self) {
         let Some(from) = self.recovering_from else { return };
         let caught_up = self.client.status() == ClientStatus::Live;
         if let Some(session) = self.client.session_mut().filter(|session| caught_up && session.confirmed() > from) {

@@ -240,15 +240,15 @@ fn n7_an_input_that_is_none_is_asked_for_again_and_ends_nothing() {
     for (runner, wrong) in [(&mut networked, seat(1)), (&mut offline, seat(1))] {
         let mut asked = vec![];
         let mut inputs = Sampler(|seat: Seat, tick: Tick, packed: &mut Vec<u8>| {
-            asked.push((seat, tick));
-            packed.clear();
-            if asked.len() > 1 || seat != wrong {
-                packed.extend_from_slice(&add(1));
-            }
+            let is_first = seat == wrong && !asked.contains(&seat);
+            asked.push(seat);
+            *packed = if is_first { vec![] } else { add(i64::try_from(tick.index()).unwrap()) };
         });
         let refused = runner.update(TICK_MILLIS * 1.5, &mut inputs).unwrap_err();
         assert_eq!(refused, RunnerError::Input { seat: Some(wrong), tick: Some(Tick::ZERO), error });
         assert_ne!(runner.status(), Status::Error);
+        assert_eq!(runner.update(TICK_MILLIS, &mut inputs), Ok(()));
+        assert!(runner.session().unwrap().head() > Tick::ZERO, "and was");
     }
 }
 
@@ -434,7 +434,7 @@ fn n7_a_picture_lies_between_the_tick_before_and_the_present_one() {
     for (quarters, sum) in [(1, 0.0), (2, 0.0), (3, 0.0), (4, 0.0), (5, 2.0), (6, 4.0), (7, 6.0), (8, 8.0), (9, 10.0)] {
         runner.update(TICK_MILLIS / 4.0, &mut HeldInputs).unwrap();
         let (shown, status) = runner.view(&Sum).unwrap();
-        assert!((shown - sum).abs() < 1e-6, "{quarters} quarters: {shown}");
+        assert!((shown - sum).abs() < 1e-4, "{quarters} quarters: {shown}");
         assert_eq!(status, Status::Offline);
     }
     runner.stop().unwrap();
@@ -625,7 +625,7 @@ fn k12_pins_that_nobody_can_read_are_terminal_before_anything_is_loaded() {
 fn n7_a_preparation_is_aborted_by_a_stop_a_failure_and_a_new_start_and_never_replaces_a_session() {
     let ends: [fn(&mut Runner, LinkId); 5] = [
         |runner, _| runner.stop().unwrap(),
-        |runner, _| drop(runner.start_networked(NetworkedOptions::default()).unwrap()),
+        |runner, link| assert!(runner.start_networked(NetworkedOptions::default()).unwrap() > link),
         |runner, _| runner.dispose(),
         |runner, link| runner.handle_transport(link, TransportEvent::Disconnected),
         |runner, link| send(runner, link, &RoomMessage::Closing(CloseReason::Superseded)),
