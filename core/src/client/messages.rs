@@ -14,7 +14,7 @@ use crate::seat::{Generation, Seat, SeatCount, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
+    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
     PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
@@ -65,6 +65,7 @@ impl Client {
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
             }
+            _ => return Err(EndReason::Protocol),
         }
         Ok(())
     }
@@ -77,6 +78,7 @@ impl Client {
         if self.greeted {
             return Err(EndReason::Protocol);
         }
+        let Some(claim) = welcome.claim else { return Err(EndReason::Protocol) };
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
         let resumed = match &self.session {
             Some(session) => {
@@ -84,23 +86,23 @@ impl Client {
                 if before != after {
                     return Err(EndReason::MatchChanged { before, after });
                 }
-                if self.seat() != Some(welcome.seat) {
+                if self.seat() != Some(claim.seat) {
                     return Err(EndReason::Protocol);
                 }
                 true
             }
             None if self.config.preparation == Preparation::Awaited => {
-                self.hold_match(&descriptor, welcome.seat)?;
+                self.hold_match(&descriptor, claim.seat)?;
                 false
             }
             None => {
-                self.build_session(&descriptor, welcome.seat, welcome.rules)?;
+                self.build_session(&descriptor, claim.seat, welcome.rules)?;
                 false
             }
         };
-        let Welcome { seat, claim, epoch, token, rules, .. } = *welcome;
+        let (Claim { seat, id, epoch, token }, rules) = (claim, welcome.rules);
         let generation = descriptor.generation();
-        self.claimed = Some(Claimed { seat, claim, epoch, token, rules, generation });
+        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules, generation });
         self.greeted = true;
         // A new connection has carried none of the unconfirmed inputs yet.
         self.unsent = Tick::ZERO;
@@ -228,7 +230,8 @@ impl Client {
     pub(super) fn send_ping_if_due(&mut self) {
         let live = self.connected && self.greeted && self.end.is_none();
         if live && self.pace.take_ping(self.now) {
-            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros() };
+            let rollbacks = u32::try_from(self.stats.rollbacks).unwrap_or(u32::MAX);
+            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros(), rollbacks };
             self.outbox.push_message(|out| ping.encode_into(out));
         }
     }

@@ -79,9 +79,21 @@ impl Client {
         Ok(())
     }
 
-    /// Whether this message is of no use before there is a session.
+    /// Whether this message is of no use before there is a session: whatever is neither about the connection nor for the lobby.
     pub(super) fn holds_back(&self, message: &RoomMessage<'_>) -> bool {
-        self.held.is_some() && matches!(message, RoomMessage::Frames(_))
+        use RoomMessage::{Closing, Desync, Ephemeral, Pong, Refused, Roster, Started, Welcome};
+        let is_for_now = matches!(
+            message,
+            Welcome(_)
+                | Refused(_)
+                | Closing(_)
+                | Started { .. }
+                | Pong { .. }
+                | Desync { .. }
+                | Ephemeral { .. }
+                | Roster { .. }
+        );
+        self.held.is_some() && !is_for_now
     }
 
     pub(super) fn hold(&mut self, bytes: &[u8]) -> Result<(), EndReason> {

@@ -23,8 +23,8 @@ use retick_core::seat::{ControlEpoch, Generation, Presence, Seat};
 use retick_core::session::{CommandError, HeldInputs, LocalSetupError, MAX_STEPS_PER_UPDATE};
 use retick_core::tick::{Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Frames, MAX_ROOM_MESSAGE_BYTES, ReleaseTag, ResumeToken, RoomClock,
-    RoomMessage, RoomRules, Welcome,
+    Claim, ClaimId, ClientMessage, CloseReason, Frames, History, MAX_ROOM_MESSAGE_BYTES, ReleaseTag, ResumeToken,
+    RoomClock, RoomMessage, RoomRules, Welcome,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +84,10 @@ fn send(runner: &mut Runner, link: LinkId, message: &RoomMessage<'_>) {
 }
 
 fn welcome(runner: &mut Runner, link: LinkId, descriptor: &MatchDescriptor) {
-    let (claim, epoch, token) = (ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
-    let (descriptor, frontier) = (&descriptor.to_bytes(), Tick::ZERO);
-    let (seat, rules) = (seat(1), RULES);
-    send(runner, link, &RoomMessage::Welcome(Welcome { seat, claim, epoch, token, descriptor, rules, frontier }));
+    let claim = Claim { seat: seat(1), id: ClaimId(1), epoch: ControlEpoch(1), token: ResumeToken([7; 32]) };
+    let (claim, descriptor, rules, frontier) = (Some(claim), &descriptor.to_bytes(), RULES, Tick::ZERO);
+    let history = History::Frames { next: Tick::ZERO };
+    send(runner, link, &RoomMessage::Welcome(Welcome { claim, descriptor, rules, frontier, history }));
 }
 
 fn started(runner: &mut Runner, link: LinkId) {
