@@ -23,74 +23,26 @@
 //! # Ok::<(), retick_core::runner::RunnerError>(())
 //! ```
 
-use std::sync::Arc;
+mod record;
+mod setup;
+
 use std::time::Duration;
 
 use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret, StartPolicy};
-use retick_core::event::{EventKey, EventLife, PresentationEvent};
+use retick_core::event::PresentationEvent;
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
-use retick_core::runner::{
-    Lifecycle, LinkId, NetworkedOptions, Output, PreparationRequest, Runner, RunnerConfig, RunnerError, RunnerEvent,
-    Status, TransportEvent,
-};
-use retick_core::runtime::RuntimeFactory;
-use retick_core::seat::Seat;
-use retick_core::session::TickInputs;
+use retick_core::runner::{LinkId, NetworkedOptions, Output, Runner, RunnerError, RunnerEvent, TransportEvent};
 use retick_core::tick::{Moment, Tick, TickRate};
 
+pub use self::record::Picture;
+use self::record::{Record, Scripted};
+pub use self::setup::{HarnessSetup, Script};
 use crate::net::{Link, LinkProfile, Mailbox};
-
-/// The packed input of a seat for a tick, for players and bots alike.
-pub type Script = Arc<dyn Fn(Seat, Tick) -> Vec<u8> + Send + Sync>;
 
 /// How long [`RunnerHarness::run_until_confirmed`] waits beyond the ticks that it waits for.
 const SLACK_TICKS: u64 = 600;
-
-/// What a harness is made with.
-#[derive(Clone)]
-pub struct HarnessSetup {
-    /// The game.
-    pub factory: Arc<dyn RuntimeFactory>,
-    /// What every runner is made with.
-    pub config: RunnerConfig,
-    /// How many runners there are.
-    pub runners: usize,
-    /// Their inputs.
-    pub script: Script,
-    /// Seed of everything that the network does.
-    pub seed: u64,
-    /// Ticks that a message takes each way.
-    pub latency_ticks: u64,
-    /// Updates of each runner in a tick.
-    pub updates_per_tick: u32,
-    /// Ticks that rooms wait before they substitute (A1).
-    pub hard_tolerance_ticks: u16,
-    /// Every how many confirmed ticks a checksum is reported (A8).
-    pub checksum_cadence_ticks: u32,
-}
-
-impl HarnessSetup {
-    /// So many runners with the default config on links that take two ticks, in rooms that wait for 30.
-    pub fn new(
-        factory: Arc<dyn RuntimeFactory>,
-        runners: usize,
-        script: impl Fn(Seat, Tick) -> Vec<u8> + Send + Sync + 'static,
-    ) -> HarnessSetup {
-        HarnessSetup {
-            factory,
-            config: RunnerConfig::default(),
-            runners,
-            script: Arc::new(script),
-            seed: 1,
-            latency_ticks: 2,
-            updates_per_tick: 1,
-            hard_tolerance_ticks: 30,
-            checksum_cadence_ticks: 60,
-        }
-    }
-}
 
 /// Whether an app stands still.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,44 +71,6 @@ struct Player {
     /// What has passed while it was frozen, in milliseconds.
     owed_millis: f64,
     record: Record,
-}
-
-/// What a runner told since the record was cleared.
-#[derive(Default)]
-struct Record {
-    statuses: Vec<Status>,
-    lifecycles: Vec<Lifecycle>,
-    events: Vec<RunnerEvent>,
-    requests: Vec<PreparationRequest>,
-    presented: Vec<(EventLife, EventKey)>,
-    sampled: Vec<(Seat, Tick)>,
-    pictures: Vec<Picture>,
-}
-
-/// Where the picture stood after an update.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Picture {
-    /// The present.
-    pub tick: Tick,
-    /// How far it was on its way there.
-    pub alpha: f64,
-}
-
-/// Asks the script, and writes down what was asked.
-struct Scripted<'a> {
-    script: &'a Script,
-    sampled: &'a mut Vec<(Seat, Tick)>,
-}
-
-impl TickInputs for Scripted<'_> {
-    fn bot(&mut self, seat: Seat, tick: Tick, packed: &mut Vec<u8>) {
-        self.local(seat, tick, packed);
-    }
-
-    fn local(&mut self, seat: Seat, tick: Tick, packed: &mut Vec<u8>) {
-        self.sampled.push((seat, tick));
-        *packed = (self.script)(seat, tick);
-    }
 }
 
 /// A room and its log.
@@ -473,39 +387,8 @@ impl RunnerHarness {
         frames.map(|frame| frame.unwrap_or_else(|error| panic!("the log: {error}"))).collect()
     }
 
-    /// The changes of what is to be shown.
-    pub fn statuses(&self, player: usize) -> &[Status] {
-        &self.players[player].record.statuses
-    }
-
-    /// The changes of what the runner does.
-    pub fn lifecycles(&self, player: usize) -> &[Lifecycle] {
-        &self.players[player].record.lifecycles
-    }
-
-    /// Everything else that a runner told.
-    pub fn events(&self, player: usize) -> &[RunnerEvent] {
-        &self.players[player].record.events
-    }
-
-    /// What a runner asked to prepare.
-    pub fn requests(&self, player: usize) -> &[PreparationRequest] {
-        &self.players[player].record.requests
-    }
-
-    /// The presentation events that came out, in order.
-    pub fn presented(&self, player: usize) -> &[(EventLife, EventKey)] {
-        &self.players[player].record.presented
-    }
-
-    /// The ticks that were sampled, in order.
-    pub fn sampled(&self, player: usize) -> &[(Seat, Tick)] {
-        &self.players[player].record.sampled
-    }
-
-    /// Where the picture stood after each update that had one.
-    pub fn pictures(&self, player: usize) -> &[Picture] {
-        &self.players[player].record.pictures
+    fn record(&self, player: usize) -> &Record {
+        &self.players[player].record
     }
 
     /// Forgets what was seen so far.

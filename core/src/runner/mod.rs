@@ -67,12 +67,15 @@
 
 mod config;
 mod error;
+mod event;
 mod networked;
 mod outbox;
 mod presentation;
+mod read;
 mod snapshot;
 mod start;
 mod status;
+mod submit;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -84,6 +87,7 @@ pub use self::config::{
     MOBILE_CHECKSUM_CADENCE_TICKS, NetworkedOptions, OfflineOptions, RunnerConfig,
 };
 pub use self::error::{PreparationFault, RunnerConfigError, RunnerError};
+pub use self::event::{LinkId, Output, PreparationRequest, PreparationTicket, RunnerEvent, TransportEvent};
 use self::networked::{MatchEnd, Networked, Outlets};
 use self::outbox::Outbox;
 pub use self::outbox::{MAX_WAITING_EVENTS, MAX_WAITING_MESSAGE_BYTES};
@@ -91,93 +95,16 @@ use self::presentation::FrameQueue;
 pub use self::presentation::{Presentation, RenderState, ViewContext};
 pub use self::snapshot::{NetStats, Occupancy, RecoveryPhase, RunnerSnapshot, RunnerStats};
 pub use self::status::{Connection, Lifecycle, MatchUiState, Mode, Status, controls_active, match_ui_state};
-use crate::asset::AssetPins;
-use crate::client::{Client, ClientEvent};
+use crate::client::ClientEvent;
 use crate::event::PresentationEvent;
 use crate::frame::Frame;
-use crate::identity::MatchDescriptor;
 use crate::runtime::RuntimeFactory;
-use crate::seat::{Presence, Seat, SeatSet};
-use crate::session::{LocalError, LocalSession, Session, SessionEvent, TickInputs};
-use crate::tick::{Moment, Tick};
+use crate::seat::Presence;
+use crate::session::{LocalError, LocalSession, SessionEvent, TickInputs};
+use crate::tick::Moment;
 
 /// Most bytes of what a transport says in [`TransportEvent::Error`]; the rest is cut off.
 pub const MAX_TRANSPORT_ERROR_BYTES: usize = 256;
-
-/// One start of a networked match, and the transport that serves it. Later ones are greater.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LinkId(u64);
-
-/// One preparation. Whoever completes it shows its ticket, so that a late one is told apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PreparationTicket(u64);
-
-/// What a transport has to say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TransportEvent<'a> {
-    /// It is open, for the first time or anew.
-    Connected,
-    /// A message of the room's.
-    Message(&'a [u8]),
-    /// It was lost and is being replaced. Not terminal.
-    Reconnecting,
-    /// It is lost for good. Terminal.
-    Disconnected,
-    /// It failed, with this for a person to read. Terminal.
-    Error(&'a str),
-    /// How full the room is.
-    Occupancy(Occupancy),
-}
-
-/// Asks the game to prepare a match before tick 0: to find its assets by their names, and to verify them (K12).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PreparationRequest {
-    /// What [`Runner::complete_preparation`] is called with.
-    pub ticket: PreparationTicket,
-    /// The room's match, which the loaded game plays.
-    pub descriptor: MatchDescriptor,
-    /// The assets that its config pins.
-    pub assets: AssetPins,
-}
-
-/// What happened, for the game.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RunnerEvent {
-    /// What is to be shown has changed.
-    Status(Status),
-    /// What the runner is doing has changed.
-    Lifecycle(Lifecycle),
-    /// A preparation is of no use any more: stop loading.
-    PreparationAborted {
-        /// Its ticket.
-        ticket: PreparationTicket,
-    },
-    /// Something in the match, as the client told it; offline, the session's events alone. Confirmed frames come out by
-    /// [`Runner::pop_confirmed_frame`], and rollbacks are counted.
-    Match(ClientEvent),
-}
-
-/// What comes out of a runner.
-#[must_use]
-#[derive(Debug)]
-pub enum Output<'a> {
-    /// Send these bytes as one message, if the link is still the transport's.
-    Transmit {
-        /// The link.
-        link: LinkId,
-        /// The message.
-        bytes: &'a [u8],
-    },
-    /// Close this link's transport, and that of every older link, once what was to be transmitted before is sent.
-    Hangup {
-        /// The link.
-        link: LinkId,
-    },
-    /// Prepare a match.
-    Prepare(Box<PreparationRequest>),
-    /// Tell the game.
-    Event(RunnerEvent),
-}
 
 /// What runs.
 enum Play {
@@ -312,219 +239,6 @@ impl Runner {
     /// The oldest confirmed frame that waits, with [`RunnerConfig::confirmed_frame_queue`] above 0.
     pub fn pop_confirmed_frame(&mut self) -> Option<Box<Frame>> {
         self.frames.pop()
-    }
-
-    /// Sets what the first local seat holds from its next sampled tick on, until it is set again. Each start begins neutral.
-    ///
-    /// # Errors
-    /// [`RunnerError::Input`], [`RunnerError::NotRunning`] or [`RunnerError::SeatNotLocal`]; what was held stays then.
-    pub fn apply_input(&mut self, packed: &[u8]) -> Result<(), RunnerError> {
-        let checked = self.factory.manifest().input_schema().validate(packed);
-        checked.map_err(|error| RunnerError::Input { seat: self.local_seat(), tick: None, error })?;
-        match &mut self.play {
-            Play::Nothing(_) => Err(RunnerError::NotRunning),
-            Play::Networked(networked) => {
-                networked.held.clear();
-                networked.held.extend_from_slice(packed);
-                Ok(())
-            }
-            Play::Offline(_) => {
-                let seat = self.local_seat().ok_or(RunnerError::NotRunning)?;
-                self.apply_seat_input(seat, packed)
-            }
-        }
-    }
-
-    /// The same for one of several local seats, which offline play alone has: a connection is one seat.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn apply_seat_input(&mut self, seat: Seat, packed: &[u8]) -> Result<(), RunnerError> {
-        match &mut self.play {
-            Play::Offline(local) => {
-                local.set_input(seat, packed).map_err(|error| RunnerError::submit(Some(seat), None, error))
-            }
-            Play::Networked(networked) if networked.client.seat() == Some(seat) => self.apply_input(packed),
-            Play::Networked(_) => Err(RunnerError::SeatNotLocal { seat }),
-            Play::Nothing(_) => Err(RunnerError::NotRunning),
-        }
-    }
-
-    /// Requests a command of the first local seat (K7, A9).
-    ///
-    /// # Errors
-    /// [`RunnerError::Command`], [`RunnerError::Request`] or [`RunnerError::NotRunning`]; nothing was sent then.
-    pub fn request_command(&mut self, payload: &[u8]) -> Result<(), RunnerError> {
-        let seat = self.local_seat();
-        let done = match &mut self.play {
-            Play::Nothing(_) => Err(RunnerError::NotRunning),
-            Play::Networked(networked) => networked.client.request_command(payload).map_err(RunnerError::Request),
-            Play::Offline(local) => {
-                let seat = seat.ok_or(RunnerError::NotRunning)?;
-                local.submit_command(seat, payload).map_err(RunnerError::Command)
-            }
-        };
-        self.absorb();
-        done
-    }
-
-    /// Sends bytes to everyone else in the room, outside the match (A9).
-    ///
-    /// # Errors
-    /// [`RunnerError::Request`], or [`RunnerError::NotRunning`] outside a room.
-    pub fn send_ephemeral(&mut self, payload: &[u8]) -> Result<(), RunnerError> {
-        let Play::Networked(networked) = &mut self.play else { return Err(RunnerError::NotRunning) };
-        let sent = networked.client.send_ephemeral(payload).map_err(RunnerError::Request);
-        self.absorb();
-        sent
-    }
-
-    /// Where the runner stands.
-    pub fn status(&self) -> Status {
-        match &self.play {
-            Play::Nothing(Rest::Failed(_)) => Status::Error,
-            Play::Nothing(_) => Status::Stopped,
-            Play::Offline(_) => Status::Offline,
-            Play::Networked(networked) => networked.status(),
-        }
-    }
-
-    /// What the runner is doing.
-    pub fn lifecycle(&self) -> Lifecycle {
-        match &self.play {
-            Play::Nothing(Rest::Idle) => Lifecycle::Idle,
-            Play::Nothing(Rest::Stopped) => Lifecycle::Stopped,
-            Play::Nothing(Rest::Disposed) => Lifecycle::Disposed,
-            Play::Nothing(Rest::Failed(error)) => Lifecycle::Failed { error: error.clone() },
-            Play::Offline(_) => {
-                Lifecycle::Running { mode: Mode::Offline, local_seats: self.local_seats(), connection: None }
-            }
-            Play::Networked(networked) if networked.client.session().is_none() => {
-                Lifecycle::Starting { mode: Mode::Networked }
-            }
-            Play::Networked(networked) => {
-                let (mode, connection) = (Mode::Networked, networked.connection);
-                Lifecycle::Running { mode, local_seats: self.local_seats(), connection }
-            }
-        }
-    }
-
-    /// The runner at this moment, for a UI.
-    pub fn snapshot(&self) -> RunnerSnapshot<'_> {
-        let (session, networked) = (self.session(), self.networked());
-        let net = networked.map(|networked| networked.net_stats(&self.frames));
-        let (lifecycle, status) = (self.lifecycle(), self.status());
-        let error = match &lifecycle {
-            Lifecycle::Failed { error } => Some(error.clone()),
-            _ => None,
-        };
-        let last_before = |end: Tick| end.index().checked_sub(1).map(Tick::new);
-        RunnerSnapshot {
-            status,
-            lifecycle,
-            render: self.render_state().ok(),
-            alpha: self.alpha(),
-            local_seat: self.local_seat(),
-            rollbacks: net.map_or(0, |net| net.client.rollbacks),
-            ready: networked.map_or(session.is_some(), Networked::ready),
-            applied_through: session.and_then(|session| last_before(session.confirmed())),
-            predicted_through: session.and_then(|session| last_before(session.head())),
-            error,
-            connection: networked.and_then(|networked| networked.connection),
-            room_code: networked.and_then(|networked| networked.room_code.as_deref()),
-            occupancy: networked.and_then(|networked| networked.occupancy),
-            presence: &self.presence,
-            net,
-        }
-    }
-
-    /// What is to be drawn now.
-    ///
-    /// # Errors
-    /// [`RunnerError::NoRenderState`] before the first projection, and for a game that projects nothing.
-    pub fn render_state(&self) -> Result<RenderState<'_>, RunnerError> {
-        let session = self.session().filter(|session| session.projects()).ok_or(RunnerError::NoRenderState)?;
-        let (current, previous) = session.projections();
-        Ok(RenderState { current, previous, alpha: self.alpha(), tick: session.head() })
-    }
-
-    /// The picture that a presentation makes of it, between the tick before and the present one.
-    ///
-    /// # Errors
-    /// [`RunnerError::NoRenderState`].
-    pub fn view<P: Presentation>(&self, presentation: &P) -> Result<P::View, RunnerError> {
-        let RenderState { current, previous, alpha, .. } = self.render_state()?;
-        let context = ViewContext { local_seat: self.local_seat(), status: self.status() };
-        let (previous, current) = (presentation.project(previous, context), presentation.project(current, context));
-        Ok(presentation.interpolate(previous, current, alpha))
-    }
-
-    /// The first seat that is driven at this machine, once it is known.
-    pub fn local_seat(&self) -> Option<Seat> {
-        self.local_seats().iter().next()
-    }
-
-    /// The session that runs, to read.
-    pub fn session(&self) -> Option<&Session> {
-        match &self.play {
-            Play::Nothing(_) => None,
-            Play::Offline(local) => Some(local.session()),
-            Play::Networked(networked) => networked.client.session(),
-        }
-    }
-
-    /// The client of a networked match, to read.
-    pub fn client(&self) -> Option<&Client> {
-        self.networked().map(|networked| &networked.client)
-    }
-
-    /// The session of a networked match, for what a game reads with `&mut`: checksums and snapshots.
-    pub fn session_mut(&mut self) -> Option<&mut Session> {
-        match &mut self.play {
-            Play::Networked(networked) => networked.client.session_mut(),
-            _ => None,
-        }
-    }
-
-    /// The offline match, for what a game reads with `&mut`: checksums, snapshots, promotions, replays. Time is the runner's.
-    pub fn local_mut(&mut self) -> Option<&mut LocalSession> {
-        match &mut self.play {
-            Play::Offline(local) => Some(local),
-            _ => None,
-        }
-    }
-
-    /// What the runner was made with.
-    pub fn config(&self) -> &RunnerConfig {
-        &self.config
-    }
-
-    /// Counts over all matches.
-    pub fn stats(&self) -> RunnerStats {
-        RunnerStats { dropped_events: self.outbox.dropped_events, ..self.stats }
-    }
-
-    fn networked(&self) -> Option<&Networked> {
-        match &self.play {
-            Play::Networked(networked) => Some(networked),
-            _ => None,
-        }
-    }
-
-    fn local_seats(&self) -> SeatSet {
-        match &self.play {
-            Play::Nothing(_) => SeatSet::EMPTY,
-            Play::Offline(local) => local.config().local_seats,
-            Play::Networked(networked) => networked.client.session().map_or(SeatSet::EMPTY, Session::local_seats),
-        }
-    }
-
-    fn alpha(&self) -> f64 {
-        match &self.play {
-            Play::Nothing(_) => 0.0,
-            Play::Offline(local) => local.alpha(),
-            Play::Networked(networked) => networked.alpha(self.now, self.config.client.mode),
-        }
     }
 
     fn check_disposed(&self) -> Result<(), RunnerError> {
