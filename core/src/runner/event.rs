@@ -13,6 +13,11 @@ use crate::identity::MatchDescriptor;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LinkId(pub(super) u64);
 
+impl LinkId {
+    /// The link of a runner's first networked match.
+    pub const FIRST: LinkId = LinkId(0);
+}
+
 /// One preparation. Whoever completes it shows its ticket, so that a late one is told apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PreparationTicket(pub(super) u64);

@@ -48,8 +48,8 @@ impl Runner {
     pub fn start_networked(&mut self, options: NetworkedOptions) -> Result<LinkId, RunnerError> {
         self.check_disposed()?;
         self.tear_down(Rest::Stopped);
-        let link = LinkId(self.next_link);
-        self.next_link += 1;
+        let link = self.next_link;
+        self.next_link = LinkId(link.0 + 1);
         let client = Client::new(self.config.networked(), Box::new(self.factory.clone()));
         let neutral = self.factory.manifest().input_schema().neutral();
         self.play = Play::Networked(Box::new(Networked::new(link, client, neutral, options)));

@@ -1,5 +1,8 @@
 //! One link of a runner: a thread with the sockets of one match, and the queues between it and the game's thread.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc as sync;
