@@ -17,6 +17,7 @@
 //! # }
 //! use race::{descriptor, factory, frame, packed};
 //! use retick_core::client::{Client, ClientConfig, Output};
+//! use retick_core::frame::FrameRunWriter;
 //! use retick_core::seat::{ControlEpoch, Generation, Seat};
 //! use retick_core::tick::{Moment, Tick};
 //! use retick_core::wire::{
@@ -30,8 +31,8 @@
 //! assert!(matches!(ClientMessage::decode(bytes)?, ClientMessage::Hello(_)));
 //!
 //! // The room greets it, starts, and confirms tick 0.
-//! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
-//! frame(0, [10, 20]).encode_after(None, &mut body);
+//! let (generation, descriptor, mut run) = (Generation(0), descriptor().to_bytes(), FrameRunWriter::default());
+//! run.push(&frame(0, [10, 20]), None);
 //! let (seat, id, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
 //! let (claim, history) = (Claim { seat, id, epoch, token }, History::Frames { next: Tick::ZERO });
 //! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
@@ -39,7 +40,7 @@
 //! for message in [
 //!     RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor: &descriptor, rules, frontier: Tick::ZERO, history }),
 //!     RoomMessage::Started { generation, clock: RoomClock::default() },
-//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
+//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: run.body() }),
 //! ] {
 //!     let mut bytes = Vec::new();
 //!     message.encode_into(&mut bytes);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use retick_core::asset::{AssetError, AssetPin, AssetPins, VerifiedAsset, verify_asset};
 use retick_core::client::{EndReason, MAX_HELD_BYTES, MAX_HELD_MESSAGES};
 use retick_core::config::{ConfigSchema, ConfigValue, SessionConfig};
-use retick_core::frame::{Frame, SeatFrame};
+use retick_core::frame::{Frame, FrameRunWriter, SeatFrame};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::InputError;
 use retick_core::rng::SessionSeed;
@@ -100,11 +100,11 @@ fn frame_message(tick: u64, input: &[u8]) -> Vec<u8> {
     for _ in 0..2 {
         frame.push_seat(SeatFrame { input: Some(input), presence: Presence::Human, ..SeatFrame::default() });
     }
-    let (mut body, mut bytes) = (vec![], vec![]);
-    frame.encode_after(None, &mut body);
+    let (mut run, mut bytes) = (FrameRunWriter::default(), vec![]);
+    run.push(&frame, None);
+    let body = run.body();
     let (generation, first, tag) = (Generation(0), Tick::new(tick), ReleaseTag::default());
-    RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body })
-        .encode_into(&mut bytes);
+    RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body }).encode_into(&mut bytes);
     bytes
 }
 
