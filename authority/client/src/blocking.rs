@@ -24,6 +24,9 @@ use crate::config::{DEFAULT_CONNECT_MILLIS, DEFAULT_SILENCE_MILLIS, NetConfig, R
 /// Most events that wait for [`BlockingRunner::next_event`]; further ones are dropped and counted, requests to prepare never.
 pub const MAX_WAITING_LOOP_EVENTS: usize = 1024;
 
+/// Most words of the network that one update takes in; the others wait for the next.
+const MAX_WORDS_PER_UPDATE: usize = 4096;
+
 /// What a [`BlockingRunner`] is made with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockingConfig {
@@ -197,7 +200,8 @@ impl BlockingRunner {
     fn receive(&mut self) {
         let Some(link) = &mut self.link else { return };
         let id = link.id();
-        while let Some(event) = link.next_event() {
+        for _ in 0..MAX_WORDS_PER_UPDATE {
+            let Some(event) = link.next_event() else { return };
             let told = match &event {
                 LinkEvent::Connected { .. } => TransportEvent::Connected,
                 LinkEvent::Message(bytes) => TransportEvent::Message(bytes),

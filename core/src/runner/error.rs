@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 #[cfg(doc)]
-use super::{MAX_CONFIRMED_FRAME_QUEUE, MAX_TRANSPORT_ERROR_BYTES, MAX_WAITING_MESSAGE_BYTES, Runner};
+use super::{MAX_CONFIRMED_FRAME_QUEUE, MAX_TRANSPORT_ERROR_BYTES, MAX_WAITING_MESSAGE_BYTES};
 use crate::asset::{AssetError, AssetPinError};
 use crate::client::{EndReason, RequestError};
 use crate::config::ConfigError;

@@ -171,23 +171,7 @@ impl Runner {
         self.check_disposed()?;
         let delta = checked_delta(delta_millis)?;
         self.now = self.now.plus_nanos(u64::try_from(delta.as_nanos()).unwrap_or(u64::MAX));
-        let done = match &mut self.play {
-            Play::Nothing(_) => Ok(()),
-            Play::Offline(local) => {
-                let updated = local.update(delta, inputs).map(drop);
-                while let Some(event) = local.poll_event() {
-                    match event {
-                        SessionEvent::Confirmed(frame) => self.frames.push(frame, self.config.confirmed_frame_queue),
-                        event => self.outbox.push_event(RunnerEvent::Match(ClientEvent::Session(event))),
-                    }
-                }
-                updated.map_err(offline_error)
-            }
-            Play::Networked(networked) => networked.turn(self.now, inputs),
-        };
-        if let Err(error @ RunnerError::Offline(_)) = &done {
-            self.fail(error.clone());
-        }
+        let done = self.play_turn(delta, inputs);
         self.absorb();
         if let Play::Networked(networked) = &mut self.play {
             networked.recover();
@@ -241,6 +225,32 @@ impl Runner {
         self.frames.pop()
     }
 
+    /// One turn of whatever runs.
+    fn play_turn(&mut self, delta: Duration, inputs: &mut impl TickInputs) -> Result<(), RunnerError> {
+        match &mut self.play {
+            Play::Nothing(_) => Ok(()),
+            Play::Networked(networked) => networked.turn(self.now, inputs),
+            Play::Offline(local) => {
+                let updated = local.update(delta, inputs).map(drop).map_err(offline_error);
+                self.absorb_local();
+                if let Err(error @ RunnerError::Offline(_)) = &updated {
+                    self.fail(error.clone());
+                }
+                updated
+            }
+        }
+    }
+
+    fn absorb_local(&mut self) {
+        let Play::Offline(local) = &mut self.play else { return };
+        while let Some(event) = local.poll_event() {
+            match event {
+                SessionEvent::Confirmed(frame) => self.frames.push(frame, self.config.confirmed_frame_queue),
+                event => self.outbox.push_event(RunnerEvent::Match(ClientEvent::Session(event))),
+            }
+        }
+    }
+
     fn check_disposed(&self) -> Result<(), RunnerError> {
         match self.play {
             Play::Nothing(Rest::Disposed) => Err(RunnerError::Disposed),
@@ -292,7 +302,9 @@ fn offline_error(error: LocalError) -> RunnerError {
 
 /// The delta as a duration. Only what a machine can count is one (N8).
 fn checked_delta(delta_millis: f64) -> Result<Duration, RunnerError> {
-    Duration::try_from_secs_f64(delta_millis / 1000.0).map_err(|_| RunnerError::Delta)
+    // The smallest negative number would be zero after the division.
+    let millis = Some(delta_millis).filter(|millis| *millis >= 0.0).ok_or(RunnerError::Delta)?;
+    Duration::try_from_secs_f64(millis / 1000.0).map_err(|_| RunnerError::Delta)
 }
 
 #[cfg(test)]
@@ -301,7 +313,7 @@ mod tests {
 
     #[test]
     fn n8_only_what_time_can_be_is_a_delta() {
-        for delta in [-1.0, -1e-300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 1e23] {
+        for delta in [-1.0, -1e-300, -5e-324, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 1e23] {
             assert_eq!(checked_delta(delta), Err(RunnerError::Delta), "{delta}");
         }
         for (delta, nanos) in [(0.0, 0), (-0.0, 0), (1e-300, 0), (16.5, 16_500_000), (60_000.0, 60_000_000_000)] {

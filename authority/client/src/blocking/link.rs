@@ -20,7 +20,7 @@ use crate::config::NetConfig;
 use crate::end::{ConnectError, LostTransport};
 use crate::socket::Socket;
 
-/// Most bytes that wait for the game's thread, each message with [`MESSAGE_COST`] more; beyond, the socket is not read.
+/// Most bytes that wait for the game's thread, each message with 64 more; beyond, the socket is not read.
 pub const MAX_INBOUND_BYTES: usize = 8 << 20;
 /// Most messages that wait for the link's thread; beyond, the transport counts as lost, and all inputs are sent again on the next.
 pub const MAX_OUTBOUND_MESSAGES: usize = 1024;
