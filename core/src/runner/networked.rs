@@ -13,6 +13,7 @@ use crate::asset::{AssetError, AssetPins, VerifiedAsset};
 use crate::client::{Client, ClientEvent, ClientStatus, EndReason, Output, PredictionMode};
 use crate::config::ConfigSchema;
 use crate::identity::MatchDescriptor;
+use crate::seat::Generation;
 use crate::session::{Session, SessionEvent, Silence, SubmitError, TickInputs};
 use crate::tick::{Moment, Tick};
 use crate::wire::CloseReason;
@@ -52,8 +53,9 @@ pub(super) struct Networked {
     pub(super) held: Vec<u8>,
     started: bool,
     preparing: Option<Preparing>,
-    /// What was confirmed when the transport was lost; until there is more, and the client has caught up, all is silent.
-    recovering_from: Option<Tick>,
+    /// What was confirmed when the transport was lost, of which generation; until there is more, and the client has caught up, all is
+    /// silent.
+    recovering_from: Option<(Generation, Tick)>,
     sampled: Vec<u8>,
     /// The present, and when it was reached; for pictures of confirmed states alone.
     shown: (Tick, Moment),
@@ -94,8 +96,8 @@ impl Networked {
         outbox.drop_messages(self.link);
         let Some(session) = self.client.session_mut() else { return };
         session.set_silence(Silence::On);
-        let confirmed = session.confirmed();
-        self.recovering_from.get_or_insert(confirmed);
+        let before = (session.descriptor().generation(), session.confirmed());
+        self.recovering_from.get_or_insert(before);
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) {
@@ -140,9 +142,10 @@ impl Networked {
 
     /// Ends a recovery, once the client has caught up and is further than before. What led there is history still, and was taken.
     pub(super) fn recover(&mut self) {
-        let Some(from) = self.recovering_from else { return };
+        let Some((generation, tick)) = self.recovering_from else { return };
         let caught_up = self.client.status() == ClientStatus::Live;
-        if let Some(session) = self.client.session_mut().filter(|session| caught_up && session.confirmed() > from) {
+        let Some(session) = self.client.session_mut().filter(|_| caught_up) else { return };
+        if session.descriptor().generation() != generation || session.confirmed() > tick {
             session.set_silence(Silence::Off);
             self.recovering_from = None;
         }
