@@ -18,9 +18,7 @@ use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
 use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
-use super::room_task::{
-    Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask, Surroundings,
-};
+use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask, Surroundings};
 use super::status::{RoomInfo, RoomStatus};
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
 
@@ -71,8 +69,7 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn new(config: ServiceConfig, runtime: Handle) -> Hub {
-        let (per_minute, per_peer) =
-            (config.lobby_requests_per_minute, config.lobby_requests_per_minute_per_address);
+        let (per_minute, per_peer) = (config.lobby_requests_per_minute, config.lobby_requests_per_minute_per_address);
         let metrics = Metrics::new();
         runtime.spawn(keep_up(Arc::downgrade(&metrics)));
         Hub {

@@ -48,9 +48,7 @@ impl Service {
         let (listener, address) =
             listen(&config).map_err(|error| ServiceError::Bind { address: config.address, error })?;
         let admin = match config.admin_address {
-            Some(address) => {
-                Some(Admin::bind(address).map_err(|error| ServiceError::BindAdmin { address, error })?)
-            }
+            Some(address) => Some(Admin::bind(address).map_err(|error| ServiceError::BindAdmin { address, error })?),
             None => None,
         };
         Ok(Service { listener, address, admin, hub: Arc::new(Hub::new(config, runtime)) })

@@ -36,7 +36,8 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?;
-    let config = ServiceConfig { admission, creation, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
+    let config =
+        ServiceConfig { admission, creation, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
     runtime.block_on(serve(arguments, arguments.limits.apply(config)))
 }
 

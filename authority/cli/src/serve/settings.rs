@@ -106,7 +106,8 @@ impl AdmissionArguments {
             Some(path) => {
                 let text = read_bounded(path, MAX_SECRET_FILE_BYTES)?;
                 let token = std::str::from_utf8(&text).ok().and_then(|text| CreateToken::new(text.trim()));
-                let words = || format!("{}: a token of at least {MIN_CREATE_TOKEN_BYTES} bytes of text", path.display());
+                let words =
+                    || format!("{}: a token of at least {MIN_CREATE_TOKEN_BYTES} bytes of text", path.display());
                 Creation::Token(token.ok_or_else(|| Failure::Run(words()))?)
             }
         };
