@@ -1,9 +1,12 @@
 //! `retick serve`: the room service, until interrupted.
 
 use std::net::SocketAddr;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 use clap::Args;
 use retick_authority::service::{DEFAULT_ADDRESS, Service, ServiceConfig, shutdown_signal};
+use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
@@ -30,8 +33,14 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(&arguments.log);
     let filter = filter.map_err(|error| Failure::Run(format!("--log {}: {error}", arguments.log)))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?.block_on(serve(arguments))
+    runtime()?.block_on(serve(arguments))
+}
+
+/// What a service runs on: a thread for each core that it may use, and on one core this thread alone, which has no other to wake.
+pub fn runtime() -> Result<Runtime, Failure> {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let mut builder = if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    builder.enable_all().build().map_err(|error| Failure::Run(format!("no runtime: {error}")))
 }
 
 async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
