@@ -303,7 +303,7 @@ impl Clients {
             }
             if (tick.index() + seat).is_multiple_of(LOAD_PING_TICKS) {
                 let sent_micros = LOAD_TICK_RATE.moment_of(tick).as_micros();
-                self.push(client, &ClientMessage::Ping { sent_micros });
+                self.push(client, &ClientMessage::Ping { sent_micros, rollbacks: 0 });
             }
         }
     }

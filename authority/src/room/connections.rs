@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 
 use retick_core::seat::Seat;
 use retick_core::tick::{Moment, Tick};
+use retick_core::wire::PlayerId;
 
 use super::budget::TokenBucket;
 use super::clock::RoomTime;
@@ -39,6 +40,8 @@ pub(super) enum Feed {
 pub(super) struct Connection {
     pub(super) stage: Stage,
     pub(super) budget: TokenBucket,
+    /// Who it is, when whoever stands before the room knows (V1).
+    pub(super) player: Option<PlayerId>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ impl Connections {
 
     pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
         let budget = TokenBucket::full(self.messages_per_second, now);
-        self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget });
+        self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None });
     }
 
     pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {

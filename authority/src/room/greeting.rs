@@ -3,8 +3,8 @@
 use retick_core::seat::{Generation, Seat};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Hello, MessageError, PROTOCOL_VERSION, Refusal, ResumeToken, RoomClock,
-    RoomMessage, Welcome,
+    Claim, ClaimId, ClientMessage, CloseReason, Entry, Hello, History, MessageError, PROTOCOL_VERSION, Refusal,
+    ResumeToken, RoomClock, RoomMessage, Welcome,
 };
 
 use super::config::StartPolicy;
@@ -80,12 +80,13 @@ impl Room {
             return Err(Refusal::Identity { room, client: hello.identity });
         }
         match &hello.entry {
-            // The ticket is for whoever stands before the room; an open room reads none (V1).
+            // The ticket is for whoever stands before the room (V1); what it says comes by `handle_admitted`.
             Entry::Join { .. } => self.claim(connection).map(|seat| (seat, Tick::ZERO)),
             Entry::Resume { seat, token, generation, next } => {
                 let returned = Returned { seat: *seat, token, generation: *generation, next: *next };
                 self.resume(connection, &returned).map(|()| (*seat, *next))
             }
+            Entry::Observe { .. } => Err(Refusal::Observers),
         }
     }
 
@@ -141,13 +142,16 @@ impl Room {
         }
         let slot = &self.seats[seat.index()];
         let welcome = Welcome {
-            seat,
-            claim: slot.claim,
-            epoch: slot.epoch,
-            token: self.keys.token(seat, slot.claim, ROTATION),
+            claim: Some(Claim {
+                seat,
+                id: slot.claim,
+                epoch: slot.epoch,
+                token: self.keys.token(seat, slot.claim, ROTATION),
+            }),
             descriptor: &self.descriptor_bytes,
             rules: self.config.rules,
             frontier,
+            history: History::Frames { next },
         };
         self.outbox.transmit([connection], &RoomMessage::Welcome(welcome));
         if let Some(clock) = clock {

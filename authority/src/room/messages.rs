@@ -31,7 +31,7 @@ impl Room {
         let seat = from.seat;
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
-            Ok(ClientMessage::Ping { sent_micros }) => self.handle_ping(from, sent_micros, now),
+            Ok(ClientMessage::Ping { sent_micros, .. }) => self.handle_ping(from, sent_micros, now),
             Ok(ClientMessage::Report { generation, tick, checksum }) => {
                 self.handle_report(seat, generation, tick, checksum);
             }
@@ -42,7 +42,7 @@ impl Room {
             Ok(ClientMessage::Ready { generation }) => self.handle_ready(seat, generation, now),
             Ok(ClientMessage::Leave) => self.leave(from.connection, seat, now),
             // A second greeting breaks the order of messages.
-            Ok(ClientMessage::Hello(_)) | Err(_) => {
+            Ok(_) | Err(_) => {
                 self.stats.malformed_messages += 1;
                 self.eject(from.connection, CloseReason::Malformed, now);
             }

@@ -90,7 +90,7 @@ use alloc::vec::Vec;
 
 use retick_core::frame::{Frame, FrameChain};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::{CloseReason, Refusal, RoomClock, RoomMessage, look_ahead_ticks};
+use retick_core::wire::{CloseReason, PlayerId, Refusal, RoomClock, RoomMessage, look_ahead_ticks};
 
 use crate::log::Record;
 use clock::{Clock, RoomTime};
@@ -232,6 +232,16 @@ impl Room {
         } else {
             let deadline = self.clock.at(now).plus_millis(self.config.greeting_millis);
             self.connections.insert(connection, deadline, now);
+        }
+    }
+
+    /// Whoever stands before the room knows who this connection is: a join ticket said so (V1). Called before its greeting is
+    /// handed in; later, and for connections that the room does not know, it does nothing.
+    pub fn handle_admitted(&mut self, connection: ConnectionId, player: PlayerId) {
+        if let Some(peer) = self.connections.get_mut(connection)
+            && matches!(peer.stage, Stage::Greeting { .. })
+        {
+            peer.player = Some(player);
         }
     }
 

@@ -44,7 +44,7 @@ fn play(room: &mut Room, tick: u64, recorded: &mut u64) {
         let (generation, epoch) = (Generation(0), ControlEpoch(1));
         let message = Inputs { generation, epoch, first: Tick::new(tick), inputs };
         send(room, client, &ClientMessage::Inputs(message), now);
-        send(room, client, &ClientMessage::Ping { sent_micros: tick }, now);
+        send(room, client, &ClientMessage::Ping { sent_micros: tick, rollbacks: 0 }, now);
         let sequence = u32::try_from(tick).expect("small");
         let generation = Generation(0);
         send(room, client, &ClientMessage::Command { generation, sequence, payload: &value }, now);

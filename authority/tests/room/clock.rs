@@ -61,7 +61,7 @@ fn t03_pings_read_the_clamped_clock() {
     let mut game = Match::new(config(1, 6));
     let client = game.join();
     let ping = |game: &mut Match, sent_micros| {
-        game.send(client, &ClientMessage::Ping { sent_micros });
+        game.send(client, &ClientMessage::Ping { sent_micros, rollbacks: 0 });
         match game.peer(client).notices.last() {
             Some(Notice::Pong { sent_micros: echoed, clock, .. }) => {
                 assert_eq!(*echoed, sent_micros);

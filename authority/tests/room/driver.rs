@@ -380,10 +380,11 @@ fn receive(
                 None
             }
             RoomMessage::Welcome(welcome) => {
-                peer.seat = Some(welcome.seat);
-                (peer.claim, peer.epoch, peer.token) = (welcome.claim, welcome.epoch, Some(welcome.token));
+                let claim = welcome.claim.expect("a player holds a seat");
+                peer.seat = Some(claim.seat);
+                (peer.claim, peer.epoch, peer.token) = (claim.id, claim.epoch, Some(claim.token));
                 MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
-                Some(Notice::Welcome { seat: welcome.seat, frontier: welcome.frontier })
+                Some(Notice::Welcome { seat: claim.seat, frontier: welcome.frontier })
             }
             RoomMessage::Refused(refusal) => Some(Notice::Refused(*refusal)),
             RoomMessage::Started { clock, .. } => Some(Notice::Started(*clock)),
@@ -395,6 +396,8 @@ fn receive(
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
+            // Whoever tests the others reads their bytes.
+            _ => None,
         };
         peer.notices.extend(notice);
     }

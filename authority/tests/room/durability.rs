@@ -68,7 +68,7 @@ fn a12_frames_leave_only_behind_their_record() {
     assert_eq!((game.room.frontier(), game.log.next_sequence()), (Tick::new(3), before + 3));
     assert_eq!(game.peer(clients[0]).next(), 0);
     // Answers about the clock depend on nothing.
-    game.send(clients[0], &ClientMessage::Ping { sent_micros: 4 });
+    game.send(clients[0], &ClientMessage::Ping { sent_micros: 4, rollbacks: 0 });
     assert!(matches!(game.peer(clients[0]).notices.last(), Some(Notice::Pong { sent_micros: 4, .. })));
     game.persist_through(before);
     assert_eq!((game.peer(clients[0]).next(), game.peer(clients[1]).next()), (1, 1));
@@ -82,7 +82,7 @@ fn a12_a_greeting_leaves_only_behind_its_claim() {
     let mut game = Match::new(durable(2));
     game.persists = false;
     let client = game.join();
-    game.send(client, &ClientMessage::Ping { sent_micros: 4 });
+    game.send(client, &ClientMessage::Ping { sent_micros: 4, rollbacks: 0 });
     assert_eq!((game.peer(client).notices.len(), game.events.len()), (0, 0));
     game.persist_through(1);
     assert_eq!(game.peer(client).notices.len(), 0);

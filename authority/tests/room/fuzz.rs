@@ -115,7 +115,7 @@ fn perform(game: &mut Match, act: Act) {
             send(by, &bytes_of(&ClientMessage::Command { generation: GENERATION, sequence, payload: &payload }));
         }
         Act::Ephemeral { by } => send(by, &bytes_of(&ClientMessage::Ephemeral { payload: b"hi" })),
-        Act::Ping(by) => send(by, &bytes_of(&ClientMessage::Ping { sent_micros: 1 })),
+        Act::Ping(by) => send(by, &bytes_of(&ClientMessage::Ping { sent_micros: 1, rollbacks: 0 })),
         Act::Leave(by) => send(by, &bytes_of(&ClientMessage::Leave)),
         Act::Garbage { by, bytes } => send(by, &bytes),
         Act::Truncated { by, cut } => {

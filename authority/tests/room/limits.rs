@@ -20,7 +20,7 @@ fn a11_a_connection_may_use_its_budget_and_no_more() {
         let config = RoomConfig { messages_per_second: configured, ..RoomConfig::new(descriptor(2, rate)) };
         assert_eq!(config.message_budget(), budget);
         let (mut game, clients) = Match::started(config);
-        let ping = ClientMessage::Ping { sent_micros: 0 };
+        let ping = ClientMessage::Ping { sent_micros: 0, rollbacks: 0 };
         // The greeting and the readiness were two.
         (2..budget).for_each(|_| game.send(clients[0], &ping));
         assert_eq!(game.peer(clients[0]).closed, None);
@@ -37,7 +37,7 @@ fn a11_a_steady_sender_at_its_rate_is_never_closed() {
     let (mut game, clients) = Match::started(config(1, 6));
     for _ in 0..1_000 {
         // 4 of 4.5 messages a tick.
-        (0..4).for_each(|_| game.send(clients[0], &ClientMessage::Ping { sent_micros: 0 }));
+        (0..4).for_each(|_| game.send(clients[0], &ClientMessage::Ping { sent_micros: 0, rollbacks: 0 }));
         game.step();
     }
     assert_eq!(game.peer(clients[0]).closed, None);
@@ -80,7 +80,7 @@ fn a9_commands_out_of_order_too_long_or_stale_are_rejected_and_counted() {
     assert_eq!(send(0, u32::MAX, 1), 4);
     game.step();
     assert_eq!(commands(&game, 0).len(), 3);
-    game.send(clients[0], &ClientMessage::Ping { sent_micros: 0 });
+    game.send(clients[0], &ClientMessage::Ping { sent_micros: 0, rollbacks: 0 });
     let counters = game.counters(0);
     assert!(
         matches!(game.peer(clients[0]).notices.last(), Some(Notice::Pong { counters: told, .. }) if *told == counters)

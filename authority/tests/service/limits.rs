@@ -33,7 +33,7 @@ async fn a11_a_slow_consumer_is_closed_and_the_other_plays_on() {
     let flood = async {
         loop {
             ticker.tick().await;
-            slow.send(&ClientMessage::Ping { sent_micros: u64::MAX }).await;
+            slow.send(&ClientMessage::Ping { sent_micros: u64::MAX, rollbacks: 0 }).await;
         }
     };
     let seen = async { watched.wait_for(|status| status.slow_consumers == 1).await.map(|_| ()) };
@@ -61,7 +61,7 @@ async fn a11_a_flood_is_closed_for_its_budget() {
     raw.join(game.manifest().identity()).await;
     for _ in 0..2_000 {
         let mut bytes = Vec::new();
-        ClientMessage::Ping { sent_micros: 1 }.encode_into(&mut bytes);
+        ClientMessage::Ping { sent_micros: 1, rollbacks: 0 }.encode_into(&mut bytes);
         let message = tokio_tungstenite::tungstenite::Message::Binary(bytes.into());
         if futures_util::SinkExt::send(&mut raw.0, message).await.is_err() {
             break;

@@ -7,12 +7,12 @@ use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_RE
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
-use crate::seat::{Generation, SeatSet};
+use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
-    RoomMessage, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
+    RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
 impl Client {
@@ -59,6 +59,7 @@ impl Client {
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
             }
+            _ => return Err(EndReason::Protocol),
         }
         Ok(())
     }
@@ -71,6 +72,7 @@ impl Client {
         if self.greeted {
             return Err(EndReason::Protocol);
         }
+        let Some(claim) = welcome.claim else { return Err(EndReason::Protocol) };
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
         let resumed = match &self.session {
             Some(session) => {
@@ -78,19 +80,19 @@ impl Client {
                 if before != after {
                     return Err(EndReason::MatchChanged { before, after });
                 }
-                if self.seat() != Some(welcome.seat) {
+                if self.seat() != Some(claim.seat) {
                     return Err(EndReason::Protocol);
                 }
                 true
             }
             None => {
-                self.build_session(&descriptor, welcome)?;
+                self.build_session(&descriptor, claim.seat, welcome.rules)?;
                 false
             }
         };
-        let Welcome { seat, claim, epoch, token, rules, .. } = *welcome;
+        let (Claim { seat, id, epoch, token }, rules) = (claim, welcome.rules);
         let generation = descriptor.generation();
-        self.claimed = Some(Claimed { seat, claim, epoch, token, rules, generation });
+        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules, generation });
         self.greeted = true;
         // A new connection has carried none of the unconfirmed inputs yet.
         self.unsent = Tick::ZERO;
@@ -99,12 +101,12 @@ impl Client {
         Ok(())
     }
 
-    fn build_session(&mut self, descriptor: &MatchDescriptor, welcome: &Welcome<'_>) -> Result<(), EndReason> {
+    fn build_session(&mut self, descriptor: &MatchDescriptor, seat: Seat, rules: RoomRules) -> Result<(), EndReason> {
         let loaded = self.factory.manifest().identity();
         if descriptor.identity() != loaded {
             return Err(EndReason::Identity { room: descriptor.identity(), loaded });
         }
-        if !descriptor.seats().contains(welcome.seat) {
+        if !descriptor.seats().contains(seat) {
             return Err(EndReason::Protocol);
         }
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
@@ -112,14 +114,14 @@ impl Client {
             prediction_window_ticks: self.config.prediction_window_ticks,
             checkpoint_window_ticks: self.config.checkpoint_window_ticks,
             retention: self.config.retention,
-            checksum_cadence_ticks: welcome.rules.checksum_cadence_ticks,
+            checksum_cadence_ticks: rules.checksum_cadence_ticks,
             remote_prediction: self.config.remote_prediction,
             requires: self.config.requires,
             recording: self.config.recording,
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        let local: SeatSet = core::iter::once(welcome.seat).collect();
+        let local: SeatSet = core::iter::once(seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
@@ -199,7 +201,8 @@ impl Client {
     pub(super) fn send_ping_if_due(&mut self) {
         let live = self.connected && self.greeted && self.end.is_none();
         if live && self.pace.take_ping(self.now) {
-            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros() };
+            let rollbacks = u32::try_from(self.stats.rollbacks).unwrap_or(u32::MAX);
+            let ping = ClientMessage::Ping { sent_micros: self.now.as_micros(), rollbacks };
             self.outbox.push_message(|out| ping.encode_into(out));
         }
     }

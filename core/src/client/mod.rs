@@ -20,7 +20,7 @@
 //! use retick_core::seat::{ControlEpoch, Generation, Seat};
 //! use retick_core::tick::{Moment, Tick};
 //! use retick_core::wire::{
-//!     ClaimId, ClientMessage, Frames, ReleaseTag, ResumeToken, RoomClock, RoomMessage, RoomRules, Welcome,
+//!     Claim, ClaimId, ClientMessage, Frames, History, ReleaseTag, ResumeToken, RoomClock, RoomMessage, RoomRules, Welcome,
 //! };
 //!
 //! let now = Moment::ZERO;
@@ -32,11 +32,12 @@
 //! // The room greets it, starts, and confirms tick 0.
 //! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
 //! frame(0, [10, 20]).encode_after(None, &mut body);
-//! let (seat, claim, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
+//! let (seat, id, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
+//! let (claim, history) = (Claim { seat, id, epoch, token }, History::Frames { next: Tick::ZERO });
 //! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
 //! let (first, tag) = (Tick::ZERO, ReleaseTag::default());
 //! for message in [
-//!     RoomMessage::Welcome(Welcome { seat, claim, epoch, token, descriptor: &descriptor, rules, frontier: Tick::ZERO }),
+//!     RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor: &descriptor, rules, frontier: Tick::ZERO, history }),
 //!     RoomMessage::Started { generation, clock: RoomClock::default() },
 //!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
 //! ] {

@@ -5,12 +5,12 @@
 //! with the message.
 
 use bincode::de::read::{BorrowReader, Reader};
-use bincode::de::{BorrowDecode, BorrowDecoder};
+use bincode::de::{BorrowDecode, BorrowDecoder, Decode};
 use bincode::enc::write::Writer;
 use bincode::enc::{Encode, Encoder};
 use bincode::error::{DecodeError, EncodeError};
 
-use super::ReleaseTag;
+use super::MAX_FRAMES_PER_MESSAGE;
 use crate::seat::Generation;
 use crate::tick::Tick;
 
@@ -18,6 +18,10 @@ use crate::tick::Tick;
 const GROUP_BITS: u32 = 7;
 /// The bit of a byte that says that the next one belongs to it.
 const MORE: u8 = 0x80;
+
+/// The release's proof after a restart (A12): 8 bytes, keyed with a secret of the room's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Encode, Decode)]
+pub struct ReleaseTag(pub [u8; 8]);
 
 /// A run of frames for consecutive ticks, encoded once for all receivers. The frames follow behind it in `body`: the first is
 /// self-contained if `complete`, each other is abbreviated against the one before.
@@ -35,6 +39,12 @@ pub struct Frames<'a> {
     pub tag: ReleaseTag,
     /// The frames, as a [`crate::frame::FrameRunWriter`] writes them.
     pub body: &'a [u8],
+}
+
+impl Frames<'_> {
+    pub(super) fn is_valid(&self) -> bool {
+        (1..=MAX_FRAMES_PER_MESSAGE).contains(&self.count)
+    }
 }
 
 impl Encode for Frames<'_> {

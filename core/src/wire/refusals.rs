@@ -1,8 +1,14 @@
 //! What is no message: every message cut, continued and written otherwise, and each part one past its limit (K13).
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::*;
+use crate::codec::wire::List;
+use crate::digest::{Checksum, Digest, Identity};
+use crate::seat::{ControlEpoch, Generation, Seat};
+use crate::snapshot::MAX_SNAPSHOT_BYTES;
+use crate::tick::Tick;
 
 /// A message to the room of each kind.
 fn to_room() -> Vec<Vec<u8>> {
@@ -10,17 +16,30 @@ fn to_room() -> Vec<Vec<u8>> {
     let (identity, protocol) = (Identity::from_bytes([7; 32]), PROTOCOL_VERSION);
     let resume =
         Entry::Resume { seat: Seat::new(1).expect("valid"), token: ResumeToken([9; 32]), generation, next: tick };
+    let observe = Entry::Observe { ticket: b"ticket", generation, next: tick };
     let inputs = InputRun::new(2, &[10, 20]).expect("two inputs of one byte");
     let messages = [
         ClientMessage::Hello(Hello { protocol, identity, entry: Entry::Join { ticket: b"ticket" } }),
         ClientMessage::Hello(Hello { protocol, identity, entry: resume }),
+        ClientMessage::Hello(Hello { protocol, identity, entry: observe }),
         ClientMessage::Ready { generation },
         ClientMessage::Inputs(Inputs { generation, epoch, first: tick, inputs }),
         ClientMessage::Report { generation, tick, checksum: Checksum::of(b"state") },
         ClientMessage::Command { generation, sequence: 5, payload: b"build" },
         ClientMessage::Ephemeral { payload: b"hello" },
-        ClientMessage::Ping { sent_micros: 70_000 },
+        ClientMessage::Ping { sent_micros: 70_000, rollbacks: 3 },
         ClientMessage::Leave,
+        ClientMessage::Vote { ready: true },
+        ClientMessage::Start,
+        ClientMessage::Pause { generation, paused: true },
+        ClientMessage::Reconfigure { generation, config: b"config" },
+        ClientMessage::Result { generation, tick, result: b"won" },
+        ClientMessage::SnapshotOffer(header()),
+        ClientMessage::SnapshotChunk { transfer: TransferId(6), index: 1, bytes: b"state" },
+        ClientMessage::SnapshotRefused { transfer: TransferId(6), cause: NoSnapshot::NoState },
+        ClientMessage::SnapshotProgress { transfer: TransferId(6), next: 2 },
+        ClientMessage::SnapshotFailed { transfer: TransferId(6) },
+        ClientMessage::Tail(frames(1)),
     ];
     messages.map(|message| encoded(|out| message.encode_into(out))).to_vec()
 }
@@ -29,22 +48,53 @@ fn to_room() -> Vec<Vec<u8>> {
 fn to_client() -> Vec<Vec<u8>> {
     let (generation, tick, seat) = (Generation(3), Tick::new(40), Seat::new(1).expect("valid"));
     let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
-    let (claim, epoch, token) = (ClaimId(5), ControlEpoch(2), ResumeToken([9; 32]));
+    let (id, epoch, token) = (ClaimId(5), ControlEpoch(2), ResumeToken([9; 32]));
+    let claim = Some(Claim { seat, id, epoch, token });
     let clock = RoomClock { micros: 1_000_000 };
     let values = List(vec![(seat, Checksum::of(b"one")), (seat, Checksum::of(b"other"))]);
-    let tag = ReleaseTag([4; 8]);
     let messages = [
-        RoomMessage::Welcome(Welcome { seat, claim, epoch, token, descriptor: b"match", rules, frontier: tick }),
+        RoomMessage::Welcome(Welcome {
+            claim,
+            descriptor: b"match",
+            rules,
+            frontier: tick,
+            history: History::Snapshot,
+        }),
         RoomMessage::Refused(Refusal::Full { seats: 4 }),
         RoomMessage::Started { generation, clock },
-        // Its body ends where the message does, and is whatever stands there.
-        RoomMessage::Frames(Frames { generation, first: tick, count: 1, complete: true, tag, body: b"" }),
+        RoomMessage::Frames(frames(1)),
         RoomMessage::Pong { sent_micros: 70_000, clock: Some(clock), counters: SeatCounters::default() },
         RoomMessage::Desync { generation, tick, values },
         RoomMessage::Ephemeral { seat, payload: b"hello" },
         RoomMessage::Closing(CloseReason::RoomEnded),
+        RoomMessage::Roster { locked: true, seats: List(vec![SeatView::default(); 3]) },
+        RoomMessage::Activated { generation, tick },
+        RoomMessage::Paused { generation, tick },
+        RoomMessage::Resumed { generation, clock },
+        RoomMessage::Reconfigured { descriptor: b"match" },
+        RoomMessage::Settled { generation, settlement: Settlement::Agreed { tick, result: b"won" } },
+        RoomMessage::SnapshotWanted { transfer: TransferId(6), generation, tick },
+        RoomMessage::SnapshotProgress { transfer: TransferId(6), next: 2 },
+        RoomMessage::SnapshotCanceled { transfer: TransferId(6) },
+        RoomMessage::Snapshot { header: header(), verified: true },
+        RoomMessage::SnapshotChunk { transfer: TransferId(6), index: 1, bytes: b"state" },
+        RoomMessage::NoSnapshot { cause: NoSnapshot::NoDonor },
+        RoomMessage::TailWanted { generation, next: tick },
+        RoomMessage::Draining { millis: 5_000 },
     ];
     messages.map(|message| encoded(|out| message.encode_into(out))).to_vec()
+}
+
+fn header() -> SnapshotHeader {
+    let (transfer, generation, tick) = (TransferId(6), Generation(3), Tick::new(41));
+    let (checksum, digest) = (Checksum::of(b"state"), Digest::of(b"snapshot"));
+    SnapshotHeader { transfer, generation, tick, checksum, byte_count: 70_000, digest }
+}
+
+/// The frames end where their message does, and are whatever stands there.
+fn frames(count: u32) -> Frames<'static> {
+    let (generation, first, tag) = (Generation(3), Tick::new(40), ReleaseTag([4; 8]));
+    Frames { generation, first, count, complete: true, tag, body: b"" }
 }
 
 fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
@@ -63,7 +113,8 @@ fn client_reads(bytes: &[u8]) -> Result<(), MessageError> {
 
 /// Whether a message's last part is whatever follows: then what follows is not refused here.
 fn is_open_ended(bytes: &[u8]) -> bool {
-    matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Frames(_)))
+    let from_room = matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Frames(_)));
+    from_room || matches!(ClientMessage::decode(bytes), Ok(ClientMessage::Tail(_)))
 }
 
 fn check(messages: &[Vec<u8>], limit: usize, read: fn(&[u8]) -> Result<(), MessageError>) {
@@ -78,7 +129,7 @@ fn check(messages: &[Vec<u8>], limit: usize, read: fn(&[u8]) -> Result<(), Messa
         let long = [&[251, bytes[0], 0], &bytes[1..]].concat();
         refused(&long, WireError::NotCanonical { offset: 0 });
     }
-    let unknown = u8::try_from(messages.len()).expect("few") + 1;
+    let unknown = 200;
     refused(&[unknown], WireError::Malformed);
     refused(&vec![unknown; limit + 1], WireError::TooLong { actual: limit + 1, limit });
 }
@@ -100,8 +151,11 @@ fn k13_each_part_of_a_message_ends_at_its_limit() {
     };
     for (length, fits) in [(MAX_TICKET_BYTES, true), (MAX_TICKET_BYTES + 1, false)] {
         let (ticket, identity) = (vec![7; length], Identity::from_bytes([7; 32]));
-        let hello = Hello { protocol: PROTOCOL_VERSION, identity, entry: Entry::Join { ticket: &ticket } };
-        check(room_reads, fits, &|out| ClientMessage::Hello(hello).encode_into(out));
+        let watch = Entry::Observe { ticket: &ticket, generation: Generation(0), next: Tick::ZERO };
+        for entry in [Entry::Join { ticket: &ticket }, watch] {
+            let hello = Hello { protocol: PROTOCOL_VERSION, identity, entry };
+            check(room_reads, fits, &|out| ClientMessage::Hello(hello).encode_into(out));
+        }
     }
     for (length, fits) in [(MAX_EPHEMERAL_BYTES, true), (MAX_EPHEMERAL_BYTES + 1, false)] {
         let (payload, seat) = (vec![7; length], Seat::new(0).expect("valid"));
@@ -110,8 +164,36 @@ fn k13_each_part_of_a_message_ends_at_its_limit() {
     }
     let (most, one_past) = (MAX_FRAMES_PER_MESSAGE, MAX_FRAMES_PER_MESSAGE + 1);
     for (count, fits) in [(0, false), (1, true), (most, true), (one_past, false), (u32::MAX, false)] {
-        let (generation, first, tag) = (Generation(0), Tick::ZERO, ReleaseTag::default());
-        let frames = Frames { generation, first, count, complete: true, tag, body: b"" };
-        check(client_reads, fits, &|out| RoomMessage::Frames(frames).encode_into(out));
+        check(client_reads, fits, &|out| RoomMessage::Frames(frames(count)).encode_into(out));
+        check(room_reads, fits, &|out| ClientMessage::Tail(frames(count)).encode_into(out));
+    }
+    let (generation, tick) = (Generation(0), Tick::ZERO);
+    for (length, fits) in [(MAX_RESULT_BYTES, true), (MAX_RESULT_BYTES + 1, false)] {
+        let result = &vec![7; length];
+        let settlement = Settlement::Agreed { tick, result };
+        check(room_reads, fits, &|out| ClientMessage::Result { generation, tick, result }.encode_into(out));
+        check(client_reads, fits, &|out| RoomMessage::Settled { generation, settlement }.encode_into(out));
+    }
+    for (length, fits) in [(SNAPSHOT_CHUNK_BYTES, true), (SNAPSHOT_CHUNK_BYTES + 1, false)] {
+        let (transfer, index, bytes) = (TransferId(1), 0, &vec![7; length]);
+        check(room_reads, fits, &|out| ClientMessage::SnapshotChunk { transfer, index, bytes }.encode_into(out));
+        check(client_reads, fits, &|out| RoomMessage::SnapshotChunk { transfer, index, bytes }.encode_into(out));
+    }
+    let most = u32::try_from(MAX_SNAPSHOT_BYTES).expect("four mebibytes");
+    for (byte_count, fits) in [(0, false), (1, true), (most, true), (most + 1, false)] {
+        let header = SnapshotHeader { byte_count, ..header() };
+        check(room_reads, fits, &|out| ClientMessage::SnapshotOffer(header).encode_into(out));
+        check(client_reads, fits, &|out| RoomMessage::Snapshot { header, verified: false }.encode_into(out));
+    }
+}
+
+#[test]
+fn a7_a_snapshot_is_cut_into_whole_chunks_and_a_rest() {
+    let chunk = u32::try_from(SNAPSHOT_CHUNK_BYTES).expect("small");
+    for (byte_count, chunks, last) in [(1, 1, 1), (chunk, 1, chunk), (chunk + 1, 2, 1), (16 * chunk, 16, chunk)] {
+        let header = SnapshotHeader { byte_count, ..header() };
+        assert_eq!((header.chunk_count(), header.chunk_bytes(chunks - 1)), (chunks, last));
+        assert_eq!(header.chunk_bytes(chunks), 0);
+        assert_eq!((0..chunks).map(|index| header.chunk_bytes(index)).sum::<u32>(), byte_count);
     }
 }

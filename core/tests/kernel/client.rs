@@ -11,8 +11,8 @@ use retick_core::seat::{ControlEpoch, Generation, Seat};
 use retick_core::session::{ConfirmError, SessionError, SessionFault};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{
-    ClaimId, ClientMessage, Frames, MAX_EPHEMERAL_BYTES, MessageError, ReleaseTag, ResumeToken, RoomClock, RoomMessage,
-    RoomRules, Welcome,
+    Claim, ClaimId, ClientMessage, Frames, History, MAX_EPHEMERAL_BYTES, MessageError, ReleaseTag, ResumeToken,
+    RoomClock, RoomMessage, RoomRules, Welcome,
 };
 
 use crate::counter::{Counter, descriptor, factory, frame, seats};
@@ -48,10 +48,11 @@ fn send(client: &mut Client, message: &RoomMessage<'_>) -> Result<(), EndReason>
 }
 
 fn welcome(client: &mut Client, descriptor: &[u8], seat: u8, rules: RoomRules) -> Result<(), EndReason> {
-    let (seat, claim, epoch) = (Seat::new(seat).unwrap(), ClaimId(1), ControlEpoch(1));
-    let token = ResumeToken([7; 32]);
+    let (seat, id, epoch) = (Seat::new(seat).unwrap(), ClaimId(1), ControlEpoch(1));
+    let claim = Claim { seat, id, epoch, token: ResumeToken([7; 32]) };
+    let history = History::Frames { next: Tick::ZERO };
     let frontier = Tick::ZERO;
-    send(client, &RoomMessage::Welcome(Welcome { seat, claim, epoch, token, descriptor, rules, frontier }))
+    send(client, &RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor, rules, frontier, history }))
 }
 
 /// What the first of several frames is written against.

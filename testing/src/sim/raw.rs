@@ -4,7 +4,7 @@ use retick_core::digest::{Checksum, Identity};
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::Tick;
 use retick_core::wire::{
-    ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION, ResumeToken, RoomMessage, Welcome,
+    Claim, ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION, ResumeToken, RoomMessage, Welcome,
 };
 
 use super::frames::FrameReader;
@@ -122,7 +122,7 @@ impl RawPlayer {
     /// Takes one message of the room's, and gives the answer if there is one.
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         match RoomMessage::decode(bytes) {
-            Ok(RoomMessage::Welcome(Welcome { seat, epoch, token, .. })) => {
+            Ok(RoomMessage::Welcome(Welcome { claim: Some(Claim { seat, epoch, token, .. }), .. })) => {
                 self.claim = Some(RawClaim { seat, epoch, token });
                 return Some(encode(&ClientMessage::Ready { generation: Generation::default() }));
             }
