@@ -7,9 +7,10 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use retick_core::wire::MAX_CLIENT_MESSAGE_BYTES;
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
+use super::alarm::Alarm;
 use super::config::ServiceConfig;
 use super::outbound::{OutboundReader, outbound};
 use super::room_task::Mail;
@@ -85,15 +86,28 @@ async fn read(
     connection: ConnectionId,
     idle: Duration,
 ) -> ReadEnd {
+    let (mut alarm, mut quiet_at, mut heard_at) = (Alarm::new(), Instant::now() + idle, Instant::now());
     loop {
-        let bytes = match timeout(idle, stream.next()).await {
-            Err(_) => return ReadEnd::Idle,
-            Ok(Some(Ok(Message::Binary(bytes)))) => bytes,
+        let received = tokio::select! {
+            biased;
+            received = stream.next() => received,
+            // A message does not move the alarm; what was heard since it was set does, when it goes off.
+            () = alarm.until(Some(quiet_at)) => {
+                quiet_at = heard_at + idle;
+                if quiet_at <= Instant::now() {
+                    return ReadEnd::Idle;
+                }
+                continue;
+            }
+        };
+        heard_at = Instant::now();
+        let bytes = match received {
+            Some(Ok(Message::Binary(bytes))) => bytes,
             // The library answers pings.
-            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
-            Ok(Some(Ok(Message::Text(_)))) => return ReadEnd::NotBinary,
-            Ok(Some(Err(_))) => return ReadEnd::Malformed,
-            Ok(Some(Ok(Message::Close(_))) | None) => return ReadEnd::Gone,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+            Some(Ok(Message::Text(_))) => return ReadEnd::NotBinary,
+            Some(Err(_)) => return ReadEnd::Malformed,
+            Some(Ok(Message::Close(_))) | None => return ReadEnd::Gone,
         };
         if room.send(Mail::Message { connection, bytes }).await.is_err() {
             return ReadEnd::RoomOver;

@@ -26,6 +26,7 @@
 //! # }
 //! ```
 
+mod alarm;
 mod code;
 mod config;
 mod connection;

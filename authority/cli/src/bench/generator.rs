@@ -200,8 +200,8 @@ impl Clients {
                 Contender::Retick => match RoomMessage::decode(message) {
                     Ok(RoomMessage::Frames(frames)) => ticks += u64::from(frames.count),
                     Ok(RoomMessage::Started { .. }) => began = true,
-                    Ok(RoomMessage::Welcome(_)) => {}
-                    _ => closed = true,
+                    Ok(RoomMessage::Refused(_) | RoomMessage::Closing(_)) | Err(_) => closed = true,
+                    Ok(_) => {}
                 },
                 Contender::Relay => ticks += 1,
                 Contender::Colyseus | Contender::ColyseusTuned => {
