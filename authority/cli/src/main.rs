@@ -7,9 +7,14 @@
 mod bench;
 mod demo;
 mod failure;
+mod files;
 mod games;
+mod live_line;
 mod module;
+mod observer;
+mod play;
 mod proxy;
+mod scripted;
 mod serve;
 mod synctest;
 mod verify;
@@ -33,6 +38,8 @@ struct Cli {
 enum Command {
     /// Play a match through a real room service on a bad network, and prove that all machines agree
     Demo(demo::DemoArguments),
+    /// Play skirmish in a room of a running service
+    Play(play::PlayArguments),
     /// Serve rooms until interrupted
     Serve(serve::ServeArguments),
     /// Re-simulate a replay and compare every checksum
@@ -48,6 +55,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),

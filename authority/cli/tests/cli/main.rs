@@ -4,12 +4,14 @@
 mod bench;
 mod demo;
 mod module;
+mod play;
 mod serve;
 mod synctest;
 mod verify;
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Runs `retick` with these arguments to its end.
 fn retick(arguments: &[&str]) -> Output {
@@ -22,6 +24,33 @@ fn stdout(output: &Output) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A service in a process of its own, which ends with this.
+struct Serving {
+    process: Child,
+    address: String,
+}
+
+impl Serving {
+    /// Starts one on a free port.
+    fn start() -> Serving {
+        let mut serving = Command::new(env!("CARGO_BIN_EXE_retick"));
+        let serving = serving.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = serving.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Serving { process, address }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may be over already, by a signal of the test's.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// A file of this test's own.
@@ -42,7 +71,7 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "serve", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "play", "serve", "verify", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }

@@ -1,32 +1,25 @@
 //! `retick serve`: says where it listens, answers, and stops cleanly on a signal.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::check_refused;
+use crate::{Serving, check_refused};
 
 #[cfg(unix)]
 #[test]
 fn it_answers_and_stops_on_a_signal() {
     for signal in ["-INT", "-TERM"] {
-        let mut serving = Command::new(env!("CARGO_BIN_EXE_retick"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on ").unwrap();
+        let mut serving = Serving::start();
+        let address = &serving.address;
         let mut connection = TcpStream::connect(address).unwrap();
         let request = format!("GET /health HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
         connection.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         connection.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(Command::new("kill").args([signal, &serving.id().to_string()]).status().unwrap().success());
-        assert!(serving.wait().unwrap().success(), "{signal}");
+        assert!(Command::new("kill").args([signal, &serving.process.id().to_string()]).status().unwrap().success());
+        assert!(serving.process.wait().unwrap().success(), "{signal}");
     }
 }
 
