@@ -98,14 +98,14 @@ impl SimulatedMatch {
         for (player, seat) in setup.players.iter().zip(seats.seats()) {
             sim.players.list.push(new_player(player, &setup, seat, sim.factory.manifest().identity(), seats));
         }
-        sim.wait_in_lobby(setup.lobby_ticks);
+        sim.wait_in_lobby(setup.lobby_ticks, &setup.late);
         sim.start();
         sim
     }
 
-    fn wait_in_lobby(&mut self, lobby_ticks: u64) {
+    fn wait_in_lobby(&mut self, lobby_ticks: u64, late: &[usize]) {
         self.players.links_bypassed = true;
-        for player in 0..self.players.list.len() {
+        for player in (0..self.players.list.len()).filter(|player| !late.contains(player)) {
             self.connect(player, Moment::ZERO);
             self.deliver_due(Moment::ZERO);
         }
@@ -222,6 +222,12 @@ impl SimulatedMatch {
         frames.map(|frame| frame.unwrap_or_else(|error| panic!("seed {}: the log: {error}", self.seed))).collect()
     }
 
+    /// Cuts the transport of a seat now, with everything that is under way on it.
+    pub fn disconnect(&mut self, seat: usize) {
+        let now = self.moment_of(self.tick);
+        self.run_happening(Happening::Disconnect(seat), now);
+    }
+
     /// Lets a raw seat say something that arrives in the coming authority tick.
     pub fn say(&mut self, seat: usize, send: RawSend) {
         let now = self.moment_of(self.tick);
@@ -281,15 +287,17 @@ impl SimulatedMatch {
 }
 
 fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Identity, seats: SeatCount) -> Player {
-    let (kind, up, down) = match player {
+    let (kind, up, down, damaged_chunk) = match player {
         PlayerSetup::Client(client) => {
             let kind = ClientPlayer::new(client, &setup.factory, setup.strict, seat);
-            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone())
+            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone(), client.damaged_chunk)
         }
         PlayerSetup::Raw(script) => {
             let kind = Kind::Raw(RawPlayer::new(script.clone(), identity, seats));
-            (kind, LinkProfile::default(), LinkProfile::default())
+            (kind, LinkProfile::default(), LinkProfile::default(), None)
         }
     };
-    Player::new(kind, up, down, setup.seed, seat.index())
+    let mut player = Player::new(kind, up, down, setup.seed, seat.index());
+    player.damaged_chunk = damaged_chunk;
+    player
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use retick_authority::room::{RoomConfig, StartPolicy};
+use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
 use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
 use retick_core::identity::MatchDescriptor;
@@ -45,6 +45,8 @@ pub struct ClientSetup {
     pub render: Option<Render>,
     /// Whether its checksum reports reach the room.
     pub reporting: Reporting,
+    /// The first time that a snapshot's chunk of this number is sent to it, one of its bits is flipped.
+    pub damaged_chunk: Option<u32>,
 }
 
 /// Draws the game, from what a client shows of it.
@@ -73,6 +75,7 @@ impl ClientSetup {
             turns_per_second: None,
             render: None,
             reporting: Reporting::default(),
+            damaged_chunk: None,
         }
     }
 
@@ -121,6 +124,8 @@ pub struct MatchSetup {
     pub(super) happenings: Vec<(Tick, Happening)>,
     pub(super) last_tick: Option<Tick>,
     pub(super) strict: bool,
+    /// Players that are not there when the match begins.
+    pub(super) late: Vec<usize>,
     config: SessionConfig,
     match_seed: SessionSeed,
     seats: Option<u8>,
@@ -134,6 +139,8 @@ pub struct MatchSetup {
     pub grace_millis: u64,
     /// Ticks before tick 0 in which everyone is connected.
     pub lobby_ticks: u64,
+    /// How the room takes snapshots, and how long it keeps history (A7).
+    pub donation: DonationConfig,
 }
 
 impl MatchSetup {
@@ -154,6 +161,8 @@ impl MatchSetup {
             checksum_cadence_ticks: defaults::DEFAULT_CHECKSUM_CADENCE_TICKS,
             grace_millis: defaults::DEFAULT_GRACE_MILLIS,
             lobby_ticks: DEFAULT_LOBBY_TICKS,
+            donation: DonationConfig::default(),
+            late: Vec::new(),
         }
     }
 
@@ -197,6 +206,14 @@ impl MatchSetup {
     pub fn client(mut self, setup: ClientSetup) -> MatchSetup {
         self.players.push(PlayerSetup::Client(Box::new(setup)));
         self
+    }
+
+    /// The next seat is a real client's that joins at authority tick `at`, when the match runs. Only others that join later may follow.
+    #[must_use]
+    pub fn late_client(mut self, at: u64, setup: ClientSetup) -> MatchSetup {
+        let player = self.players.len();
+        self.late.push(player);
+        self.client(setup).happening(at, Happening::Reconnect(player))
     }
 
     /// The next seat is a raw one.
@@ -262,6 +279,7 @@ impl MatchSetup {
         config.rules.checksum_cadence_ticks = self.checksum_cadence_ticks;
         config.grace_millis = self.grace_millis;
         config.start = StartPolicy::Manual;
+        config.donation = self.donation;
         config
     }
 }
