@@ -33,7 +33,10 @@ impl Room {
         self.prove_token(seat);
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
-            Ok(ClientMessage::Ping { sent_micros, .. }) => self.handle_ping(from, sent_micros),
+            Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
+                self.seats[seat.index()].report_rollbacks(rollbacks);
+                self.handle_ping(from, sent_micros);
+            }
             Ok(ClientMessage::Report { generation, tick, checksum }) => {
                 self.handle_report(seat, generation, tick, checksum);
             }

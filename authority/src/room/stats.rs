@@ -20,6 +20,8 @@ pub struct SeatStats {
     pub early_inputs: u64,
     /// Results that were refused: of an unconfirmed state, of a stale generation, a second one, or after the settlement (A15).
     pub refused_results: u64,
+    /// Rollbacks of the seat's clients, as they report them: whatever they say, it decides nothing.
+    pub reported_rollbacks: u64,
 }
 
 /// What was counted about the whole room.
@@ -72,5 +74,6 @@ impl SeatStats {
         self.dropped_ephemerals += other.dropped_ephemerals;
         self.early_inputs += other.early_inputs;
         self.refused_results += other.refused_results;
+        self.reported_rollbacks = self.reported_rollbacks.saturating_add(other.reported_rollbacks);
     }
 }

@@ -249,9 +249,9 @@ impl Client {
             Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
             None if self.is_observer() => {
                 let generation = self.terms.map_or(Generation::default(), |terms| terms.generation);
-                Entry::Observe { ticket: &[], generation, next }
+                Entry::Observe { ticket: &self.ticket, generation, next }
             }
-            None => Entry::Join { ticket: &[] },
+            None => Entry::Join { ticket: &self.ticket },
         };
         let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
         self.outbox.push_message(|out| ClientMessage::Hello(hello).encode_into(out));

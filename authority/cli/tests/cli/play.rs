@@ -45,7 +45,7 @@ fn line<'a>(said: &'a str, start: &str) -> &'a str {
 
 #[test]
 fn a_service_and_two_players_are_three_processes_of_one_match() {
-    let (service, replay) = (Serving::start(), scratch("play.replay"));
+    let (service, replay) = (Serving::start(&["--open"]), scratch("play.replay"));
     let replay = replay.to_str().unwrap();
     let first = Playing::start(&service, &["--create", "--seats", "2", "--seconds", "3", "--record", replay]);
     let second = Playing::start(&service, &[&first.code, "--seconds", "3"]);
@@ -65,7 +65,7 @@ fn a_service_and_two_players_are_three_processes_of_one_match() {
 
 #[test]
 fn what_can_not_be_played_is_refused() {
-    let service = Serving::start();
+    let service = Serving::start(&["--open"]);
     let address = ["--address", &service.address];
     let refused = |arguments: &[&str], words: &[&str]| {
         check_refused(&[&["play"], arguments, &address].concat(), 2, words);
