@@ -541,7 +541,7 @@ impl Client {
         let confirmed_frames = self.config.max_confirmed_frames_per_turn.map_or(usize::MAX, |most| most as usize);
         let left = session.queued_frames().saturating_sub(confirmed_frames);
         let tolerance = self.terms.map_or(0, |terms| usize::from(terms.rules.hard_tolerance_ticks));
-        let predicts = !self.is_observer() && self.config.mode == PredictionMode::Always && left <= tolerance;
+        let predicts = self.config.role == ClientRole::Player && self.config.mode == PredictionMode::Always && left <= tolerance;
         let target = if predicts { self.target } else { Tick::ZERO };
         session.set_standing(standing);
         match session.advance(Budget { confirmed_frames, target }) {
