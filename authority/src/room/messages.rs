@@ -33,7 +33,10 @@ impl Room {
         self.prove_token(seat);
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
-            Ok(ClientMessage::Ping { sent_micros, .. }) => self.handle_ping(from, sent_micros),
+            Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
+                self.seats[seat.index()].report_rollbacks(rollbacks);
+                self.handle_ping(from, sent_micros);
+            }
             Ok(ClientMessage::Report { generation, tick, checksum }) => {
                 self.handle_report(seat, generation, tick, checksum);
             }
@@ -51,6 +54,12 @@ impl Room {
             }
             Ok(ClientMessage::Result { generation, tick, result }) => {
                 self.handle_result(seat, generation, tick, result);
+            }
+            Ok(ref message) if is_transfer(message) => {
+                if let Err(reason) = self.handle_transfer(from.connection, message) {
+                    self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
+                    self.eject(from.connection, reason);
+                }
             }
             // A second greeting breaks the order of messages.
             Ok(_) | Err(_) => {
@@ -99,9 +108,13 @@ impl Room {
             Reported::Refused
         };
         match reported {
-            Reported::Kept | Reported::Duplicate => {}
+            Reported::Kept => self.judge_snapshots(tick),
+            Reported::Duplicate => {}
             Reported::Refused => self.seats[seat.index()].stats.refused_reports += 1,
-            Reported::Desync => self.announce_desync(generation, tick),
+            Reported::Desync => {
+                self.judge_snapshots(tick);
+                self.announce_desync(generation, tick);
+            }
         }
     }
 
@@ -140,4 +153,16 @@ impl Room {
         let others = self.connections.greeted().filter(|id| *id != from.connection);
         self.outbox.transmit(others, &RoomMessage::Ephemeral { seat: from.seat, payload });
     }
+}
+
+/// Whether a message is part of a snapshot's way (A7).
+const fn is_transfer(message: &ClientMessage<'_>) -> bool {
+    matches!(
+        message,
+        ClientMessage::SnapshotOffer(_)
+            | ClientMessage::SnapshotChunk { .. }
+            | ClientMessage::SnapshotRefused { .. }
+            | ClientMessage::SnapshotProgress { .. }
+            | ClientMessage::SnapshotFailed { .. }
+    )
 }

@@ -77,6 +77,7 @@ impl Room {
 
     fn begin_generation(&mut self, descriptor: MatchDescriptor) {
         let generation = descriptor.generation();
+        self.reset_donation();
         self.chain = FrameChain::new(&descriptor);
         self.descriptor_bytes = descriptor.to_bytes();
         self.history = History::new(descriptor.seats());
