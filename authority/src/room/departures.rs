@@ -6,7 +6,7 @@ use retick_core::wire::{CloseReason, Refusal, RoomMessage};
 use super::connections::Stage;
 use super::event::{CloseCause, ClosedCause, ConnectionId, RoomEvent, VacancyCause};
 use super::policy::OnLeave;
-use super::seats::{ClaimEnd, Driver, Hold, SeatSlot, SeatState};
+use super::seats::{ClaimEnd, Driver, Hold, SeatSlot};
 use super::transitions::NewDriver;
 use super::{Phase, Room};
 use crate::log::Record;
@@ -103,16 +103,8 @@ impl Room {
 
     /// A seat was given up: that ends a room without players, and may be what the start or the settlement waited for.
     pub(super) fn handle_vacancy(&mut self) {
-        let may_fill = |slot: &SeatSlot| {
-            self.phase == Phase::Lobby
-                && match slot.state() {
-                    SeatState::Free => true,
-                    SeatState::Vacated => self.config.seats.recycle_vacated,
-                    SeatState::Bot => self.config.seats.humans_claim_bots,
-                    SeatState::Joining | SeatState::Playing | SeatState::Disconnected => false,
-                }
-        };
-        let deserted = !self.seats.iter().any(|slot| slot.is_held() || may_fill(slot));
+        let may_fill = self.phase == Phase::Lobby && self.claimable_seats() > 0;
+        let deserted = !may_fill && !self.seats.iter().any(SeatSlot::is_held);
         if deserted && self.next_claim > 0 {
             self.end(ClosedCause::Deserted);
         } else {
