@@ -20,7 +20,9 @@ fn started(ticks: u64) -> Table {
     let mut table = Table::new(2, |config| {
         (config.pause, config.reconfigure) = (PausePolicy::Creator, ReconfigurePolicy::Creator);
     });
-    PLAYERS.iter().for_each(|id| drop(table.seat(id.0, until(ticks))));
+    for id in PLAYERS {
+        table.seat(id.0, until(ticks));
+    }
     table.advance_to(30);
     assert!(table.room.clock_tick().is_some(), "guard");
     table
