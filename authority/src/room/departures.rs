@@ -78,7 +78,7 @@ impl Room {
         let played = slot.holder.is_some_and(|holder| holder.has_played);
         let bot_plays = on_leave == OnLeave::Bot || slot.is_bot();
         let retained = cause == VacancyCause::GraceOver && played && bot_plays;
-        self.give_up(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
+        self.end_claim(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
         match on_leave {
             OnLeave::Empty if was_active => self.change_driver(seat, NewDriver::Nobody),
             OnLeave::Bot if was_active || (was_empty && self.phase == Phase::Lobby) => {
@@ -90,7 +90,7 @@ impl Room {
     }
 
     /// Ends a seat's claim, or keeps it for its owner while a bot plays. Who drives the seat is the caller's to say.
-    pub(super) fn give_up(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
+    pub(super) fn end_claim(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
         self.seats[seat.index()].release(end);
         let retained = end == ClaimEnd::Retained;
         self.commands.discard(seat);
