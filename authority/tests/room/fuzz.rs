@@ -120,7 +120,8 @@ fn of_snapshots() -> impl Strategy<Value = Act> {
 fn last_transfer(game: &Match, by: usize, wanted: fn(&Transfer) -> bool) -> Option<Transfer> {
     let peer = game.peers.get(&ConnectionId(by as u64)).filter(|peer| peer.closed.is_none())?;
     let notices = peer.notices.iter().rev();
-    let transfer = |notice: &Notice| if let Notice::Transfer(transfer) = notice { Some(transfer.clone()) } else { None };
+    let transfer =
+        |notice: &Notice| if let Notice::Transfer(transfer) = notice { Some(transfer.clone()) } else { None };
     notices.filter_map(transfer).find(wanted)
 }
 
