@@ -5,7 +5,7 @@ use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{Presence, Seat};
 use retick_core::tick::Tick;
-use retick_core::wire::RoomRules;
+use retick_core::wire::{PlayerId, RoomRules};
 
 use super::reports::Verification;
 use super::seats::{SeatSlot, SeatState};
@@ -85,6 +85,23 @@ impl Room {
     /// Whether the match's clock was stopped (A15).
     pub fn is_paused(&self) -> bool {
         matches!(self.phase, Phase::Paused { .. })
+    }
+
+    /// Seats that a newcomer may claim right now, as far as the policy lets it (A5).
+    pub fn open_seats(&self) -> usize {
+        let policy = self.config.seats;
+        let is_open = |slot: &&SeatSlot| match slot.state() {
+            SeatState::Free => true,
+            SeatState::Vacated => policy.recycle_vacated,
+            SeatState::Bot => policy.humans_claim_bots,
+            SeatState::Joining | SeatState::Playing | SeatState::Disconnected => false,
+        };
+        if self.is_closed() { 0 } else { self.seats.iter().filter(is_open).count() }
+    }
+
+    /// Whether this player has a seat here, and so gets it again whatever is open (A6).
+    pub fn holds_seat(&self, player: PlayerId) -> bool {
+        self.seats.iter().any(|slot| slot.holder.is_some_and(|holder| holder.player == Some(player)))
     }
 
     /// Connections that watch without a seat (A14).

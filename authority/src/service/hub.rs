@@ -13,13 +13,13 @@ use tracing::{Instrument, info, info_span};
 use super::address::{Counts, Peer, Rates};
 use super::code::RoomCode;
 use super::config::ServiceConfig;
-use super::error::CreateRoomError;
+use super::error::{CreateRoomError, UnknownRoom};
 use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
 use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
 use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask, Surroundings};
-use super::status::{RoomInfo, RoomStatus};
+use super::status::{RoomInfo, RoomPhase, RoomStatus};
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
 
 /// The way to a room. Other kinds of rooms are reached by the same mail (V2).
@@ -33,6 +33,16 @@ pub(super) struct RoomEntry {
     pub(super) traffic: Arc<Traffic>,
     /// The encoded match, for who joins by code.
     pub(super) descriptor: Arc<[u8]>,
+}
+
+impl RoomEntry {
+    /// Locks the room or opens it again, and waits until its status says so.
+    pub(super) async fn set_locked(&self, locked: bool) -> Result<(), UnknownRoom> {
+        self.mailbox.send(Mail::SetLocked(locked)).await.map_err(|_| UnknownRoom)?;
+        let mut status = self.status.clone();
+        let settled = |status: &RoomStatus| status.locked == locked || status.phase == RoomPhase::Closed;
+        status.wait_for(settled).await.map(|_| ()).map_err(|_| UnknownRoom)
+    }
 }
 
 /// A room to be made.
