@@ -7,9 +7,10 @@ use bytes::Bytes;
 use retick_core::tick::Moment;
 use retick_core::wire::{CloseReason, RoomMessage};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tracing::{Span, debug, error, info, warn};
 
+use super::alarm::Alarm;
 use super::config::ServiceConfig;
 use super::entrance::Entrant;
 use super::hub::stopped;
@@ -78,6 +79,7 @@ pub(super) struct RoomTask {
     pub(super) metrics: Arc<Metrics>,
     meter: Meter,
     origin: Instant,
+    alarm: Alarm,
     /// When the room is closed, if nobody ever joined.
     unused_at: Option<Instant>,
     slow_consumers: u64,
@@ -110,6 +112,7 @@ impl RoomTask {
             meter: Meter::new(metrics.clone(), traffic, origin),
             metrics,
             origin,
+            alarm: Alarm::new(),
             unused_at: Some(origin + config.unused_room()),
             slow_consumers: 0,
             overflowed: Vec::new(),
@@ -137,7 +140,7 @@ impl RoomTask {
     /// Waits for mail, for the room's next timeout, or for an end from outside; says when the timeout is due.
     async fn wait(&mut self, mail: &mut Vec<Mail>) -> Option<Instant> {
         let due = self.room.next_timeout().map(|due| self.origin + std::time::Duration::from_nanos(due.as_nanos()));
-        let unused_at = self.unused_at;
+        let next = [due, self.unused_at].into_iter().flatten().min();
         let Channels { mailbox, stop, drain, .. } = &mut self.channels;
         let mut draining = false;
         let ended = tokio::select! {
@@ -148,17 +151,16 @@ impl RoomTask {
                 false
             }
             // Timeouts go first, so that mail can't put them off; each turn takes in all mail anyway.
-            () = sleep_until_some(due) => {
+            () = self.alarm.until(next) => {
                 while let Ok(item) = mailbox.try_recv() {
                     mail.push(item);
                     if mail.len() >= MAX_WAITING_MAIL {
                         break;
                     }
                 }
-                false
+                self.unused_at.is_some_and(|unused| unused <= Instant::now())
             }
             received = mailbox.recv_many(mail, MAX_WAITING_MAIL) => received == 0,
-            () = sleep_until_some(unused_at) => true,
         };
         if ended {
             self.room.close(self.now());
@@ -295,12 +297,5 @@ impl Drop for RoomTask {
             status.phase = RoomPhase::Closed;
             status.connections = 0;
         });
-    }
-}
-
-async fn sleep_until_some(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }
