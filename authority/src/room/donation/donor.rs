@@ -59,7 +59,7 @@ enum Part {
     /// Its chunks arrive.
     Arriving(Assembly),
     /// All are there, and the state is being checked.
-    Checking { header: SnapshotHeader, bytes: Vec<u8>, check: StateCheck },
+    Checking { header: SnapshotHeader, bytes: Vec<u8>, check: Box<StateCheck> },
 }
 
 impl Incoming {
