@@ -113,6 +113,7 @@
 //! | [`runtime`] | the game: `Simulation`, `NativeFactory`, and the `Runtime` trait under any of them |
 //! | [`session`] | a player's machine: `Session` predicts and rolls back; `LocalSession` is play without a network, with bots |
 //! | [`client`] | the networked client above a session, for a transport of your own: bytes and time in, bytes and events out |
+//! | [`runner`] | a game's matches one after another, offline and networked, with status and statistics for its UI |
 //! | [`input`] | a game's input: schema, packing, `#[derive(GameInput)]`, what a prediction does with a field |
 //! | [`event`] | presentation events: sounds and effects that survive rollbacks |
 //! | [`chunked`] | `Chunked` and `#[derive(CheckpointClone)]`: large states whose checkpoints cost what was touched |
@@ -120,7 +121,7 @@
 //! | [`config`] | a match's settings under a schema |
 //! | [`asset`] | content too large for a config, pinned there by digest |
 //! | [`identity`] | what is played: the manifest of code and settings, and the descriptor of one match |
-//! | `signing` | identities signed by a studio (feature `signing`) |
+//! | `signing`, `ticket` | identities signed by a studio, join tickets signed by a game's backend (feature `signing`) |
 //! | [`replay`] | confirmed matches as files, recorded and verified |
 //! | [`snapshot`] | states as files, and worlds promoted from one local session to another |
 //! | [`frame`] | what the authority confirms for a tick, and the hash chain over all of it |
@@ -151,6 +152,7 @@ pub mod input;
 mod record;
 pub mod replay;
 pub mod rng;
+pub mod runner;
 pub mod runtime;
 pub mod seat;
 pub mod session;
@@ -158,4 +160,6 @@ pub mod session;
 pub mod signing;
 pub mod snapshot;
 pub mod tick;
+#[cfg(feature = "signing")]
+pub mod ticket;
 pub mod wire;

@@ -123,7 +123,7 @@ impl SimulatedMatch {
     fn enter_lobby(&mut self, tick: u64, now: Moment) {
         self.players.links_bypassed = true;
         for player in 0..self.players.list.len() {
-            if self.players.list[player].enters_at == tick {
+            if self.players.list[player].enters_at == Some(tick) {
                 self.connect(player, now);
                 self.deliver_due(now);
             }
@@ -234,6 +234,12 @@ impl SimulatedMatch {
         frames.map(|frame| frame.unwrap_or_else(|error| panic!("seed {}: the log: {error}", self.seed))).collect()
     }
 
+    /// Cuts the transport of a seat now, with everything that is under way on it.
+    pub fn disconnect(&mut self, seat: usize) {
+        let now = self.moment_of(self.tick);
+        self.run_happening(Happening::Disconnect(seat), now);
+    }
+
     /// Lets a raw seat say something that arrives in the coming authority tick.
     pub fn say(&mut self, seat: usize, send: RawSend) {
         let now = self.moment_of(self.tick);
@@ -293,17 +299,22 @@ impl SimulatedMatch {
 }
 
 fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Identity, seats: SeatCount) -> Player {
-    let (kind, up, down, enters_at) = match player {
+    let (kind, up, down) = match player {
         PlayerSetup::Client(client) => {
             let kind = ClientPlayer::new(client, &setup.factory, setup.strict, seat);
-            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone(), client.enters_at)
+            (Kind::Client(Box::new(kind)), client.up.clone(), client.down.clone())
         }
         PlayerSetup::Raw(script) => {
             let kind = Kind::Raw(RawPlayer::new(script.clone(), identity, seats));
-            (kind, LinkProfile::default(), LinkProfile::default(), 0)
+            (kind, LinkProfile::default(), LinkProfile::default())
         }
     };
-    let mut player = Player::new(kind, up, down, setup.seed, seat.index());
-    player.enters_at = enters_at;
-    player
+    let mut player_at = Player::new(kind, up, down, setup.seed, seat.index());
+    if let PlayerSetup::Client(client) = player {
+        (player_at.damaged_chunk, player_at.enters_at) = (client.damaged_chunk, Some(client.enters_at));
+    }
+    if setup.late.contains(&seat.index()) {
+        player_at.enters_at = None;
+    }
+    player_at
 }

@@ -1,5 +1,5 @@
-//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism, inspects and certifies modules,
-//! measures what a machine carries.
+//! `retick`: serves rooms, signs tickets for them, plays the demo, verifies replays, tests a game's determinism, inspects and
+//! certifies modules, measures what a machine carries.
 //!
 //! Results go to standard output, errors to standard error with exit code 2; exit code 1 means that a check was run and failed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks on its standard streams")]
@@ -7,11 +7,17 @@
 mod bench;
 mod demo;
 mod failure;
+mod files;
 mod games;
+mod live_line;
 mod module;
+mod observer;
+mod play;
 mod proxy;
+mod scripted;
 mod serve;
 mod synctest;
+mod ticket;
 mod verify;
 
 use std::process::ExitCode;
@@ -33,8 +39,12 @@ struct Cli {
 enum Command {
     /// Play a match through a real room service on a bad network, and prove that all machines agree
     Demo(demo::DemoArguments),
+    /// Play skirmish in a room of a running service
+    Play(play::PlayArguments),
     /// Serve rooms until interrupted
     Serve(serve::ServeArguments),
+    /// Make keys and join tickets, and look at one
+    Ticket(ticket::TicketArguments),
     /// Re-simulate a replay and compare every checksum
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
@@ -48,7 +58,9 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),

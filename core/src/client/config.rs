@@ -1,5 +1,6 @@
 //! What a client is to do: modes, transport, input delay, budgets of a turn, and presets.
 
+use super::Preparation;
 use crate::runtime::Capabilities;
 use crate::session::{InputRetention, PresentationPolicy, Recording, RemotePrediction, Retention, SessionPolicy};
 
@@ -84,9 +85,21 @@ impl Default for DelayBudget {
     }
 }
 
+/// What a client is to the match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClientRole {
+    /// It holds a seat.
+    #[default]
+    Player,
+    /// It watches: holds no seat, sends no input, shows confirmed states alone, and reports nothing (A14).
+    Observer,
+}
+
 /// What a client is to do. The defaults are those of the spec.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientConfig {
+    /// Whether it plays or watches.
+    pub role: ClientRole,
     /// Most ticks that are predicted ahead of the confirmed frontier (S3).
     pub prediction_window_ticks: u16,
     /// Most ticks for which a checkpoint is kept (S1).
@@ -114,6 +127,8 @@ pub struct ClientConfig {
     pub input_retention: InputRetention,
     /// What becomes of the game's presentation events (K10).
     pub presentation: PresentationPolicy,
+    /// Whether the game prepares a match before its session is built (N7).
+    pub preparation: Preparation,
 }
 
 impl Default for ClientConfig {
@@ -130,6 +145,7 @@ impl Default for ClientConfig {
             ..
         } = SessionPolicy::default();
         ClientConfig {
+            role: ClientRole::default(),
             prediction_window_ticks,
             checkpoint_window_ticks,
             retention,
@@ -143,6 +159,7 @@ impl Default for ClientConfig {
             recording,
             input_retention,
             presentation,
+            preparation: Preparation::default(),
         }
     }
 }

@@ -24,10 +24,11 @@ impl Client {
     /// confirmed those ticks.
     pub fn wanted_input(&self) -> Option<Tick> {
         let (session, claimed) = (self.session.as_ref()?, self.claimed?);
-        if !self.started || self.end.is_some() || session.received() < self.greeted_at {
+        let is_behind = session.received() < self.greeted_at || self.transfers.is_awaiting();
+        if !self.started || self.end.is_some() || is_behind {
             return None;
         }
-        let next = session.next_input(claimed.seat).max(session.received());
+        let next = session.next_input(claimed.seat).max(session.received()).max(self.life.active_from?);
         // The room refuses what lies further ahead than this, and a refused input is not sent again.
         let descriptor = session.descriptor();
         let ahead = look_ahead_ticks(descriptor.tick_rate(), &claimed.rules, &descriptor.limits());
@@ -64,6 +65,7 @@ impl Client {
             );
         };
         session.skip_inputs_before(claimed.seat, session.received());
+        session.take_part_from(claimed.seat, self.life.active_from.unwrap_or_default());
         session.submit(claimed.seat, tick, packed)?;
         Ok(tick)
     }

@@ -3,14 +3,17 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS};
+use super::life::Terms;
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, Preparation, SLOWEST_ROUND_TRIP_MILLIS};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
 use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
-use crate::wire::{Claim, ClientMessage, Entry, Frames, Hello, PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome};
+use crate::wire::{
+    Claim, ClientMessage, Entry, Frames, Hello, History, PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome,
+};
 
 impl Client {
     /// Takes one message of the room's.
@@ -24,11 +27,14 @@ impl Client {
         self.now = now;
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
-        let taken = message.and_then(|message| self.take(message, now));
+        let taken = message.and_then(|message| match self.holds_back(&message) {
+            true => self.hold(bytes),
+            false => self.take(message, now),
+        });
         taken.map_err(|reason| self.finish(reason))
     }
 
-    fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
+    pub(super) fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
         match message {
             RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
             RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
@@ -39,12 +45,14 @@ impl Client {
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
                 self.pace.handle_clock(clock, now);
-                if !mem::replace(&mut self.started, true) {
+                if !mem::replace(&mut self.started, true) && self.held.is_none() {
                     self.outbox.push_event(ClientEvent::Started);
                 }
             }
             RoomMessage::Frames(frames) => return self.take_frames(&frames),
             RoomMessage::Pong { sent_micros, clock, counters } => {
+                // A clock that stands still can't be measured.
+                let clock = clock.filter(|_| self.life.paused_at.is_none());
                 self.pace.handle_pong(Moment::from_micros(sent_micros), clock, now);
                 self.stats.room = counters;
             }
@@ -56,57 +64,109 @@ impl Client {
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
             }
-            _ => return Err(EndReason::Protocol),
+            RoomMessage::Draining { millis } => self.outbox.push_event(ClientEvent::Draining { millis }),
+            RoomMessage::Roster { locked, seats } => {
+                self.outbox.push_event(ClientEvent::Roster { locked, seats: seats.0 });
+            }
+            RoomMessage::Activated { generation, tick } => {
+                self.check_generation(generation)?;
+                return self.take_activated(tick);
+            }
+            RoomMessage::Paused { generation, tick } => {
+                self.check_generation(generation)?;
+                self.take_paused(tick);
+            }
+            RoomMessage::Resumed { generation, clock } => {
+                self.check_generation(generation)?;
+                self.take_resumed(clock, now);
+            }
+            RoomMessage::Reconfigured { descriptor } => return self.take_reconfigured(descriptor),
+            RoomMessage::Settled { generation, settlement } => {
+                self.check_generation(generation)?;
+                self.take_settled(settlement);
+            }
+            other => return self.take_transfer(&other),
         }
         Ok(())
     }
 
-    fn check_generation(&self, generation: Generation) -> Result<Claimed, EndReason> {
-        self.claimed.filter(|claimed| claimed.generation == generation && self.greeted).ok_or(EndReason::Protocol)
+    pub(super) fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
+        self.terms.filter(|terms| terms.generation == generation && self.greeted).ok_or(EndReason::Protocol)
     }
 
     fn take_welcome(&mut self, welcome: &Welcome<'_>) -> Result<(), EndReason> {
         if self.greeted {
             return Err(EndReason::Protocol);
         }
-        let Some(claim) = welcome.claim else { return Err(EndReason::Protocol) };
+        if welcome.claim.is_none() != self.is_observer() {
+            return Err(EndReason::Protocol);
+        }
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
-        let resumed = match &self.session {
-            Some(session) => {
-                let (before, after) = (session.descriptor().digest(), descriptor.digest());
-                if before != after {
-                    return Err(EndReason::MatchChanged { before, after });
-                }
-                if self.seat() != Some(claim.seat) {
-                    return Err(EndReason::Protocol);
-                }
-                true
-            }
-            None => {
-                self.build_session(&descriptor, claim.seat, welcome.rules)?;
-                false
-            }
-        };
-        let (Claim { seat, id, epoch, token }, rules) = (claim, welcome.rules);
-        let generation = descriptor.generation();
-        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules, generation });
+        let (resumed, seat) = (self.session.is_some(), welcome.claim.map(|claim| claim.seat));
+        match self.session.as_ref().map(|session| session.descriptor().digest()) {
+            None if self.config.preparation == Preparation::Awaited => self.hold_match(&descriptor, seat)?,
+            None => self.build_session(&descriptor, welcome.rules, seat)?,
+            Some(_) if self.claimed.is_some() && self.seat() != seat => return Err(EndReason::Protocol),
+            Some(before) if before == descriptor.digest() => {}
+            Some(_) if self.follows(&descriptor) => self.start_over(&descriptor, welcome.rules)?,
+            Some(before) => return Err(EndReason::MatchChanged { before, after: descriptor.digest() }),
+        }
+        self.take_claim(welcome, descriptor.generation());
+        self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
         self.greeted_at = welcome.frontier;
-        // A new connection has carried none of the unconfirmed inputs yet.
+        // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
-        self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
-        self.outbox.push_event(ClientEvent::Joined { seat, resumed });
+        self.life.paused_at = None;
+        self.transfers.handle_welcome(welcome.history == History::Snapshot);
+        self.life.ready_at = self.claimed.map(|_| welcome.frontier);
+        if self.held.is_some() {
+            return Ok(());
+        }
+        self.send_ready_if_caught_up();
+        self.outbox.push_event(match welcome.claim {
+            Some(Claim { seat, .. }) => ClientEvent::Joined { seat, resumed },
+            None => ClientEvent::Watching { resumed },
+        });
         Ok(())
     }
 
-    fn build_session(&mut self, descriptor: &MatchDescriptor, seat: Seat, rules: RoomRules) -> Result<(), EndReason> {
+    /// Keeps what the greeting says of the seat. Where it is another control epoch, the seat takes part from another tick on.
+    fn take_claim(&mut self, welcome: &Welcome<'_>, generation: Generation) {
+        let Some(Claim { seat, id, epoch, token }) = welcome.claim else { return };
+        match self.claimed {
+            Some(before) if before.epoch == epoch => {}
+            // Before the first frame everyone who is ready takes part; later the room says from when on.
+            _ => self.life.active_from = (welcome.frontier == Tick::ZERO).then_some(Tick::ZERO),
+        }
+        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules: welcome.rules, generation });
+    }
+
+    /// What a turn does for others that need a snapshot (A7).
+    pub(super) fn give_snapshots(&mut self) {
+        if let (Some(session), true, true) = (&mut self.session, self.connected, self.greeted) {
+            self.transfers.give(session, &mut self.outbox);
+        }
+    }
+
+    /// Whether the match is of the loaded game, and the seat, if there is one, one of its seats.
+    pub(super) fn check_match(&self, descriptor: &MatchDescriptor, seat: Option<Seat>) -> Result<(), EndReason> {
         let loaded = self.factory.manifest().identity();
         if descriptor.identity() != loaded {
             return Err(EndReason::Identity { room: descriptor.identity(), loaded });
         }
-        if !descriptor.seats().contains(seat) {
-            return Err(EndReason::Protocol);
-        }
+        let local: SeatSet = seat.into_iter().collect();
+        if local.fits(descriptor.seats()) { Ok(()) } else { Err(EndReason::Protocol) }
+    }
+
+    pub(super) fn build_session(
+        &mut self,
+        descriptor: &MatchDescriptor,
+        rules: RoomRules,
+        seat: Option<Seat>,
+    ) -> Result<(), EndReason> {
+        self.check_match(descriptor, seat)?;
+        let local: SeatSet = seat.into_iter().collect();
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
         let policy = SessionPolicy {
             prediction_window_ticks: self.config.prediction_window_ticks,
@@ -119,8 +179,14 @@ impl Client {
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        let local: SeatSet = core::iter::once(seat).collect();
-        self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
+        let session = Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?;
+        let window_ticks = self.config.checkpoint_window_ticks;
+        let round_trip = descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        let needed_ticks = u64::from(rules.checksum_cadence_ticks).saturating_add(round_trip);
+        if u64::from(window_ticks) < needed_ticks {
+            return Err(EndReason::CheckpointWindow { window_ticks, needed_ticks });
+        }
+        self.session = Some(session);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
     }
@@ -145,22 +211,23 @@ impl Client {
         run.read(&mut self.incoming, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
-        let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
-            return Err(EndReason::Protocol);
-        };
+        let Some(session) = &mut self.session else { return Err(EndReason::Protocol) };
         // After a reconnect the room may begin with frames that this client has.
         if key.tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
-        chain.extend(&self.base);
+        self.transfers.handle_frames();
+        if let Some(chain) = &mut self.chain {
+            chain.extend(&self.base);
+        }
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
         Ok(())
     }
 
     /// Applies every frame that waits: what the room confirmed before it closed is part of the match.
-    fn apply_received(&mut self) {
+    pub(super) fn apply_received(&mut self) {
         if let Some(session) = &mut self.session {
             // A fault here ends a client that is ending anyway; the session keeps it for whoever asks.
             let _ = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::ZERO });
@@ -190,7 +257,11 @@ impl Client {
         let next = self.session.as_ref().map_or(Tick::ZERO, Session::received);
         let entry = match self.claimed {
             Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
-            None => Entry::Join { ticket: &[] },
+            None if self.is_observer() => {
+                let generation = self.terms.map_or(Generation::default(), |terms| terms.generation);
+                Entry::Observe { ticket: &self.ticket, generation, next }
+            }
+            None => Entry::Join { ticket: &self.ticket },
         };
         let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
         self.outbox.push_message(|out| ClientMessage::Hello(hello).encode_into(out));
@@ -207,6 +278,9 @@ impl Client {
 
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
     pub(super) fn send_reports(&mut self) {
+        if self.is_observer() {
+            self.pending_reports.clear();
+        }
         let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted) else { return };
         for (tick, checksum) in self.pending_reports.drain(..) {
             let report = ClientMessage::Report { generation: claimed.generation, tick, checksum };

@@ -17,6 +17,7 @@
 //! # }
 //! use race::{descriptor, factory, frame, packed};
 //! use retick_core::client::{Client, ClientConfig, Output};
+//! use retick_core::frame::FrameRunWriter;
 //! use retick_core::seat::{ControlEpoch, Generation, Seat};
 //! use retick_core::tick::{Moment, Tick};
 //! use retick_core::wire::{
@@ -30,8 +31,8 @@
 //! assert!(matches!(ClientMessage::decode(bytes)?, ClientMessage::Hello(_)));
 //!
 //! // The room greets it, starts, and confirms tick 0.
-//! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
-//! frame(0, [10, 20]).encode_after(None, &mut body);
+//! let (generation, descriptor, mut run) = (Generation(0), descriptor().to_bytes(), FrameRunWriter::default());
+//! run.push(&frame(0, [10, 20]), None);
 //! let (seat, id, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
 //! let (claim, history) = (Claim { seat, id, epoch, token }, History::Frames { next: Tick::ZERO });
 //! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
@@ -39,7 +40,7 @@
 //! for message in [
 //!     RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor: &descriptor, rules, frontier: Tick::ZERO, history }),
 //!     RoomMessage::Started { generation, clock: RoomClock::default() },
-//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
+//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: run.body() }),
 //! ] {
 //!     let mut bytes = Vec::new();
 //!     message.encode_into(&mut bytes);
@@ -66,36 +67,49 @@
 
 mod config;
 mod delay;
+mod donation;
 mod inputs;
+mod life;
 mod messages;
 mod outbox;
 mod pace;
+mod preparation;
 mod turn;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub use self::config::{
-    ClientConfig, DEFAULT_MAX_ROLLBACK_TICKS, DEFAULT_MAX_ROLLBACKS_PER_SECOND, DEFAULT_MAX_STEPS_PER_TURN,
+    ClientConfig, ClientRole, DEFAULT_MAX_ROLLBACK_TICKS, DEFAULT_MAX_ROLLBACKS_PER_SECOND, DEFAULT_MAX_STEPS_PER_TURN,
     DelayBudget, InputDelay, MOBILE_CHECKSUM_CADENCE_TICKS, PredictionMode, Transport,
 };
 use self::delay::{DelayTuner, Measured};
+use self::donation::Transfers;
+pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
 pub use self::inputs::{MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS};
+pub use self::life::MatchResult;
+use self::life::{Life, Terms};
 use self::outbox::Outbox;
 use self::pace::{Goals, Pace};
+use self::preparation::HeldMatch;
+pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
 use self::turn::{Backlog, TurnBudget};
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
-use crate::identity::{DescriptorError, MatchDescriptor};
+use crate::identity::{DescriptorError, IdentityManifest, MatchDescriptor};
 use crate::runtime::{CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters,
+    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, NoSnapshot, Refusal, ResumeToken, RoomRules, SeatCounters,
+    SeatView,
 };
 
+/// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
+/// must hold it behind one checksum cadence (A7).
+pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
 /// Where a client stands.
@@ -105,7 +119,7 @@ pub enum ClientStatus {
     Disconnected,
     /// It has greeted the room and waits for the answer.
     Greeting,
-    /// It holds a seat, and the match has not begun.
+    /// It was let in, and the match has not begun.
     Waiting,
     /// It applies frames that it missed.
     CatchingUp,
@@ -126,8 +140,34 @@ pub enum ClientEvent {
         /// Whether it held the seat before.
         resumed: bool,
     },
-    /// Tick 0 has begun.
+    /// The room lets it watch, and the match is the one that it has loaded (A14).
+    Watching {
+        /// Whether it watched before.
+        resumed: bool,
+    },
+    /// Tick 0 of the generation has begun.
     Started,
+    /// Who is there has changed, or whether the room is locked (A15).
+    Roster {
+        /// Whether only who has a seat gets in.
+        locked: bool,
+        /// Every seat, in order.
+        seats: Vec<SeatView>,
+    },
+    /// The match's clock stands still (A15).
+    Paused {
+        /// The first tick that is not confirmed before it goes on.
+        tick: Tick,
+    },
+    /// The match's clock goes on (A15).
+    Unpaused,
+    /// The room has another session config, and the match starts over at tick 0 (A10).
+    Reconfigured {
+        /// The generation that is played now.
+        generation: Generation,
+    },
+    /// The match has a result (A15).
+    Settled(MatchResult),
     /// Something on the confirmed timeline.
     Session(SessionEvent),
     /// Machines disagree about a state (A8).
@@ -143,6 +183,35 @@ pub enum ClientEvent {
         seat: Seat,
         /// Its bytes.
         payload: Vec<u8>,
+    },
+    /// A part of the snapshot arrived from which the session is going to be built (A7).
+    Hydrating {
+        /// Bytes that are there.
+        received_bytes: u32,
+        /// Bytes of the encoded snapshot.
+        total_bytes: u32,
+    },
+    /// The session was built from a snapshot, and goes on from there (A7).
+    Hydrated {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// Whether the room knew of a report of this state by another seat than the donor's.
+        verified: bool,
+    },
+    /// A snapshot was not taken; the session is as before, and the room sends another one, or gives up.
+    HydrationFailed {
+        /// Why.
+        error: HydrationError,
+    },
+    /// The room has no snapshot just now. It goes on looking for one, sends frames instead, or gives up.
+    NoSnapshot {
+        /// Why.
+        cause: NoSnapshot,
+    },
+    /// The service is about to stop (V1). The match goes on until the room says that it ended.
+    Draining {
+        /// How long the room still lives, in milliseconds.
+        millis: u32,
     },
     /// It is over; close the transport.
     Ended(EndReason),
@@ -168,8 +237,8 @@ pub enum EndReason {
     /// The room's descriptor is malformed.
     #[error("the room's descriptor: {0}")]
     Descriptor(DescriptorError),
-    /// The descriptor changed between two greetings of one claim.
-    #[error("the match changed from {before} to {after} across a reconnect")]
+    /// The descriptor changed, and not into a later generation of the same game.
+    #[error("the match changed from {before} to {after}")]
     MatchChanged {
         /// Digest of the descriptor before.
         before: Digest,
@@ -182,9 +251,21 @@ pub enum EndReason {
     /// There is no session for the room's match.
     #[error("{0}")]
     Session(SessionError),
+    /// The window of checkpoints can't hold one checksum cadence and the slowest round trip, so this client could never donate a
+    /// state that it reported (A7).
+    #[error("a checkpoint window of {window_ticks} ticks, where cadence and slowest round trip take {needed_ticks}")]
+    CheckpointWindow {
+        /// Ticks that the window holds.
+        window_ticks: u32,
+        /// Ticks that it must hold.
+        needed_ticks: u64,
+    },
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
+    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
+    #[error("the preparation took too long: more came than is held")]
+    PreparationOverflow,
     /// The room sent bytes that are no message.
     #[error("the room sent a malformed message: {0}")]
     Message(MessageError),
@@ -280,12 +361,20 @@ struct Claimed {
 pub struct Client {
     config: ClientConfig,
     factory: Box<dyn RuntimeFactory>,
+    /// What is handed in when it joins (V1).
+    ticket: Vec<u8>,
     connected: bool,
     greeted: bool,
     started: bool,
+    terms: Option<Terms>,
     claimed: Option<Claimed>,
+    life: Life,
     session: Option<Session>,
+    /// `None` also behind a snapshot: the chain over frames that the client never had can't be computed.
     chain: Option<FrameChain>,
+    transfers: Transfers,
+    /// The match whose session waits for the game's preparation.
+    held: Option<HeldMatch>,
     pace: Pace,
     delay: DelayTuner,
     /// Where samples and the present are wanted in this turn.
@@ -322,12 +411,17 @@ impl Client {
             backlog: Backlog::default(),
             config,
             factory,
+            ticket: Vec::new(),
             connected: false,
             greeted: false,
             started: false,
+            terms: None,
             claimed: None,
+            life: Life::default(),
             session: None,
             chain: None,
+            held: None,
+            transfers: Transfers::default(),
             goals: Goals::default(),
             greeted_at: Tick::ZERO,
             now: Moment::ZERO,
@@ -342,6 +436,13 @@ impl Client {
             end: None,
             stats: ClientStats::default(),
         }
+    }
+
+    /// Joins with this ticket of the game's backend (V1); a returning client needs none. An open room reads none. One of more
+    /// than [`MAX_TICKET_BYTES`](crate::wire::MAX_TICKET_BYTES) the room refuses as malformed.
+    #[must_use]
+    pub fn with_ticket(self, ticket: Vec<u8>) -> Client {
+        Client { ticket, ..self }
     }
 
     /// A transport to the room is open: greets it, with a claim to the same seat if there was one (A6).
@@ -363,7 +464,11 @@ impl Client {
         self.connected = false;
         self.greeted = false;
         self.base_is_known = false;
+        self.transfers.handle_disconnected();
         self.outbox.drop_messages();
+        if let Some(held) = &mut self.held {
+            held.forget_messages();
+        }
     }
 
     /// Begins a turn at this time: moves the pace on, and decides how far samples and the present are to go. The budget of a turn
@@ -373,9 +478,10 @@ impl Client {
         self.send_ping_if_due();
         self.turn = TurnBudget::new(&self.config);
         self.goals = Goals::default();
-        if self.session.is_some() && self.started && self.end.is_none() {
+        if self.session.is_some() && self.started && self.end.is_none() && !self.transfers.is_awaiting() {
             self.judge_delay();
-            self.goals = self.pace.turn(now, self.delay.delays(self.delay_limit_ticks()));
+            let Goals { sample, present } = self.pace.turn(now, self.delay.delays(self.delay_limit_ticks()));
+            self.goals = Goals { sample: self.life.clamp(sample), present: self.life.clamp(present) };
         }
     }
 
@@ -413,6 +519,10 @@ impl Client {
         }
         self.drain_session();
         self.send_reports();
+        if stepped.is_ok() {
+            self.send_ready_if_caught_up();
+            self.give_snapshots();
+        }
         stepped.map_err(|fault| self.finish(EndReason::Fault(fault)))
     }
 
@@ -423,8 +533,9 @@ impl Client {
         let confirmed_frames = self.turn.confirmed_frames();
         let applied = confirmed_frames.min(session.queued_frames());
         let confirmed = session.confirmed().saturating_add(applied as u64);
-        let predicts =
-            self.config.mode == PredictionMode::Always && self.known_behind(confirmed) <= self.tolerance_ticks();
+        let predicts = !self.is_observer()
+            && self.config.mode == PredictionMode::Always
+            && self.known_behind(confirmed) <= self.tolerance_ticks();
         let reachable = session.head().max(confirmed).saturating_add(self.turn.steps());
         // The session itself stops at its window, and says so.
         let target = if predicts { self.goals.present.min(reachable) } else { Tick::ZERO };
@@ -438,7 +549,7 @@ impl Client {
     }
 
     fn tolerance_ticks(&self) -> u64 {
-        self.claimed.map_or(0, |claimed| u64::from(claimed.rules.hard_tolerance_ticks))
+        self.terms.map_or(0, |terms| u64::from(terms.rules.hard_tolerance_ticks))
     }
 
     /// The next thing to send or to tell. Drain it after every call that takes input.
@@ -492,7 +603,9 @@ impl Client {
     /// # Errors
     /// [`RequestError::NotConnected`].
     pub fn leave(&mut self) -> Result<(), RequestError> {
-        self.live_claim()?;
+        if !self.connected || !self.greeted || self.end.is_some() {
+            return Err(RequestError::NotConnected);
+        }
         self.send_leave();
         Ok(())
     }
@@ -515,7 +628,7 @@ impl Client {
         if !self.connected {
             return ClientStatus::Disconnected;
         }
-        let (Some(session), true) = (&self.session, self.claimed.is_some() && self.greeted) else {
+        let (Some(session), true) = (&self.session, self.terms.is_some() && self.greeted) else {
             return ClientStatus::Greeting;
         };
         if !self.started {
@@ -526,7 +639,11 @@ impl Client {
         let missing = self.pace.heard_tick(self.now).since(session.confirmed());
         let is_behind =
             missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
-        if is_behind || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
+        if is_behind || !self.base_is_known || self.transfers.is_awaiting() {
+            ClientStatus::CatchingUp
+        } else {
+            ClientStatus::Live
+        }
     }
 
     /// How many ticks may be missing of what the room's clock had reached when it sent what can be here: it waits up to its
@@ -538,12 +655,29 @@ impl Client {
     /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
     /// arrived and wait for their turn don't count (S5).
     fn standing(&self) -> Standing {
-        let (Some(session), true) = (&self.session, self.claimed.is_some() && self.started && self.greeted) else {
+        let (Some(session), true) = (&self.session, self.terms.is_some() && self.started && self.greeted) else {
             return Standing::Live;
         };
+        if self.transfers.is_awaiting() {
+            return Standing::AwaitingHydration;
+        }
         let missing = self.pace.heard_tick(self.now).since(session.received());
         let is_behind = missing > self.allowed_missing_ticks() || session.received() < self.greeted_at;
         if is_behind { Standing::CatchingUp } else { Standing::Live }
+    }
+
+    /// How far the present is on its way to the next tick, from 0 up to, but not including, 1: 0 shows the projection before the
+    /// present one, and nearly 1 the present one. Follows the pace; what can't keep up with it stays at the end (N7).
+    #[doc(alias = "render alpha")]
+    pub fn alpha(&self) -> f64 {
+        let (Some(session), Some(present)) = (&self.session, self.pace.present_nanos().filter(|_| self.started)) else {
+            return 0.0;
+        };
+        let shown_from = session.descriptor().tick_rate().moment_of(session.head().saturating_sub(1));
+        let under_way = u64::try_from(present).unwrap_or(0).saturating_sub(shown_from.as_nanos());
+        let length = self.pace.tick_length_nanos();
+        let part = |nanos: u64| f64::from(u32::try_from(nanos).unwrap_or(u32::MAX));
+        part(under_way.min(length.saturating_sub(1))) / part(length)
     }
 
     /// Why it is over, if it is.
@@ -561,12 +695,18 @@ impl Client {
         self.session.as_mut()
     }
 
+    /// What the loaded game is made of.
+    pub fn manifest(&self) -> &IdentityManifest {
+        self.factory.manifest()
+    }
+
     /// The match, once greeted.
     pub fn descriptor(&self) -> Option<&MatchDescriptor> {
         self.session.as_ref().map(Session::descriptor)
     }
 
     /// The seat, once greeted.
+    #[doc(alias = "slot")]
     pub fn seat(&self) -> Option<Seat> {
         self.claimed.map(|claimed| claimed.seat)
     }
@@ -578,17 +718,18 @@ impl Client {
 
     /// The room's rules, once greeted.
     pub fn rules(&self) -> Option<RoomRules> {
-        self.claimed.map(|claimed| claimed.rules)
+        self.terms.map(|terms| terms.rules)
     }
 
-    /// The head of the hash chain over every frame received (A12).
+    /// The head of the hash chain over every frame received (A12). `None` once the session was built from a snapshot: the chain covers
+    /// every frame from tick 0 on, and the client never had those before it.
     pub fn chain_head(&self) -> Option<Digest> {
         self.chain.as_ref().map(FrameChain::head)
     }
 
     /// The room's tick right now, as well as it is known.
     pub fn room_tick(&self) -> Tick {
-        self.pace.room_tick(self.now)
+        self.life.clamp(self.pace.room_tick(self.now))
     }
 
     /// Counts since the client was made.

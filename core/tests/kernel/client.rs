@@ -140,6 +140,17 @@ fn k12_a_greeting_of_a_match_that_can_t_be_played_ends_the_client() {
         let error = SessionError::Cadence { window, cadence };
         check_end(connected(factory()), cadenced, &EndReason::Session(error));
     }
+    // A7: beside the cadence the window must hold the slowest round trip, one second.
+    for (cadence, fits) in [(window - 60, true), (window - 59, false)] {
+        let rules = RoomRules { checksum_cadence_ticks: cadence, ..RULES };
+        let cadenced = |client: &mut Client| welcome(client, &bytes, 0, rules);
+        if fits {
+            assert_eq!(cadenced(&mut connected(factory())), Ok(()));
+        } else {
+            let error = EndReason::CheckpointWindow { window_ticks: window, needed_ticks: u64::from(window) + 1 };
+            check_end(connected(factory()), cadenced, &error);
+        }
+    }
     let beyond = |client: &mut Client| welcome(client, &bytes, 2, RULES);
     check_end(connected(factory()), beyond, &EndReason::Protocol);
 }

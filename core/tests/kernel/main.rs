@@ -6,6 +6,7 @@
 mod checkpoint_clone;
 mod chunked;
 mod client;
+mod client_life;
 mod contract;
 mod counter;
 #[cfg(feature = "derive")]
@@ -16,5 +17,6 @@ mod forged_replays;
 mod lenient;
 mod native;
 mod replay;
+mod runner;
 mod snapshot;
 mod witness;

@@ -132,6 +132,16 @@ pub struct ClientRecord {
     pub violations: Vec<Violation>,
 }
 
+impl ClientRecord {
+    /// The states of the snapshots from which its session was built, in order (A7).
+    pub fn hydrations(&self) -> impl Iterator<Item = Tick> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            ClientEvent::Hydrated { tick, .. } => Some(*tick),
+            _ => None,
+        })
+    }
+}
+
 /// Everything observed of one raw seat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawRecord {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
-use retick_authority::room::{RoomConfig, StartPolicy};
+use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
 use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
 use retick_core::identity::MatchDescriptor;
@@ -57,6 +57,8 @@ pub struct ClientSetup {
     pub render: Option<Render>,
     /// Whether its checksum reports reach the room.
     pub reporting: Reporting,
+    /// The first time that a snapshot's chunk of this number is sent to it, one of its bits is flipped.
+    pub damaged_chunk: Option<u32>,
 }
 
 /// Draws the game, from what a client shows of it.
@@ -100,6 +102,7 @@ impl ClientSetup {
             turns_per_second: None,
             render: None,
             reporting: Reporting::default(),
+            damaged_chunk: None,
         }
     }
 
@@ -156,6 +159,8 @@ pub struct MatchSetup {
     pub(super) happenings: Vec<(Tick, Happening)>,
     pub(super) last_tick: Option<Tick>,
     pub(super) strict: bool,
+    /// Players that are not there when the match begins.
+    pub(super) late: Vec<usize>,
     config: SessionConfig,
     match_seed: SessionSeed,
     seats: Option<u8>,
@@ -169,6 +174,8 @@ pub struct MatchSetup {
     pub grace_millis: u64,
     /// Ticks before tick 0 in which everyone is connected.
     pub lobby_ticks: u64,
+    /// How the room takes snapshots, and how long it keeps history (A7).
+    pub donation: DonationConfig,
 }
 
 impl MatchSetup {
@@ -189,6 +196,8 @@ impl MatchSetup {
             checksum_cadence_ticks: defaults::DEFAULT_CHECKSUM_CADENCE_TICKS,
             grace_millis: defaults::DEFAULT_GRACE_MILLIS,
             lobby_ticks: DEFAULT_LOBBY_TICKS,
+            donation: DonationConfig::default(),
+            late: Vec::new(),
         }
     }
 
@@ -232,6 +241,14 @@ impl MatchSetup {
     pub fn client(mut self, setup: ClientSetup) -> MatchSetup {
         self.players.push(PlayerSetup::Client(Box::new(setup)));
         self
+    }
+
+    /// The next seat is a real client's that joins at authority tick `at`, when the match runs. Only others that join later may follow.
+    #[must_use]
+    pub fn late_client(mut self, at: u64, setup: ClientSetup) -> MatchSetup {
+        let player = self.players.len();
+        self.late.push(player);
+        self.client(setup).happening(at, Happening::Reconnect(player))
     }
 
     /// The next seat is a raw one.
@@ -297,6 +314,7 @@ impl MatchSetup {
         config.rules.checksum_cadence_ticks = self.checksum_cadence_ticks;
         config.grace_millis = self.grace_millis;
         config.start = StartPolicy::Manual;
+        config.donation = self.donation;
         config
     }
 }

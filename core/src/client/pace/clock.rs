@@ -83,6 +83,12 @@ impl ClockEstimate {
         self.line = None;
     }
 
+    /// The clock that was measured does not run any more; its round trips stay.
+    pub(super) fn forget_offsets(&mut self) {
+        self.samples.iter_mut().for_each(|sample| sample.offset_nanos = None);
+        (self.line, self.announced_offset_nanos) = (None, None);
+    }
+
     /// The answer to a ping that was sent at `sent`.
     pub(super) fn measure(&mut self, sent: Moment, clock: Option<RoomClock>, now: Moment) -> Surprise {
         let round_trip_nanos = signed_nanos(now.nanos_since(sent));

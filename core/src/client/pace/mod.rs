@@ -91,6 +91,18 @@ impl Pace {
         self.pings.hurry(now);
     }
 
+    /// The room's clock stood still until now, and goes on from here: where it was measured before is of no use.
+    pub(super) fn restart(&mut self, clock: RoomClock, now: Moment) {
+        self.forget_clock();
+        self.handle_clock(clock, now);
+    }
+
+    /// What was measured is of a clock that does not run any more; round trips stay.
+    pub(super) fn forget_clock(&mut self) {
+        self.clock.forget_offsets();
+        self.controller.forget();
+    }
+
     /// Moves the position on to `now`, and gives how far it is.
     pub(super) fn turn(&mut self, now: Moment, delays: Delays) -> Goals {
         let elapsed = signed_nanos(now.nanos_since(self.last_turn.unwrap_or(now)));
@@ -147,6 +159,11 @@ impl Pace {
 
     pub(super) fn jitter_micros(&self) -> u64 {
         u64::try_from(self.clock.jitter_nanos() / 1000).unwrap_or(0)
+    }
+
+    /// How far the present should be, on the room's clock; `None` before the first turn of a match.
+    pub(super) fn present_nanos(&self) -> Option<i64> {
+        self.controller.present_nanos()
     }
 
     /// Length of a tick, in nanoseconds.
