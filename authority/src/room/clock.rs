@@ -25,6 +25,11 @@ impl RoomTime {
         RoomTime(self.0.saturating_add(nanos))
     }
 
+    /// The moment that lies so long before this one; the clock's beginning, where that would be before it.
+    pub(super) fn minus(self, passed: Moment) -> RoomTime {
+        RoomTime(self.0.saturating_sub(passed.as_nanos()))
+    }
+
     /// The time since `origin`, as a moment of the clock that starts there.
     pub(super) fn since(self, origin: RoomTime) -> Moment {
         Moment::from_nanos(self.0.saturating_sub(origin.0))
@@ -35,6 +40,8 @@ impl RoomTime {
 pub(super) struct Clock {
     /// The caller's moment up to which time was counted; `None` before the first call.
     counted: Option<Moment>,
+    /// The last of the caller's moments.
+    latest: Moment,
     time: RoomTime,
 }
 
@@ -44,20 +51,26 @@ impl Clock {
         self.time
     }
 
-    /// Where the clock would be if it moved now. Moves nothing.
-    pub(super) fn at(&self, now: Moment) -> RoomTime {
+    /// Where the clock would be if it moved at the last of the caller's moments. Moves nothing.
+    pub(super) fn present(&self) -> RoomTime {
+        self.at(self.latest)
+    }
+
+    fn at(&self, now: Moment) -> RoomTime {
         let passed = self.counted.map_or(0, |counted| now.nanos_since(counted));
         self.time.plus_nanos(passed.min(CLOCK_CLAMP_NANOS))
     }
 
-    /// Counts time from `now` on, if none was counted yet.
+    /// Takes the caller's time. Nothing moves; time is counted from the first moment on.
     pub(super) fn observe(&mut self, now: Moment) {
         self.counted.get_or_insert(now);
+        self.latest = self.latest.max(now);
     }
 
     /// Moves the clock. A moment before the last one moves nothing.
     pub(super) fn advance(&mut self, now: Moment) {
         self.time = self.at(now);
+        self.latest = self.latest.max(now);
         self.counted = Some(self.counted.map_or(now, |counted| counted.max(now)));
     }
 

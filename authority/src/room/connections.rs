@@ -8,6 +8,7 @@ use retick_core::wire::PlayerId;
 
 use super::budget::TokenBucket;
 use super::clock::RoomTime;
+use super::donation::Hydration;
 use super::event::ConnectionId;
 
 /// Most connections at once; each further one is refused. Seats and as many again for newcomers and returners.
@@ -25,15 +26,32 @@ pub(super) enum Stage {
         /// The record that its greeting depends on.
         greeted_after: u64,
     },
+    /// It watches, without a seat (A14).
+    Watching {
+        feed: Feed,
+        /// The record that its greeting depends on.
+        greeted_after: u64,
+    },
 }
 
-/// Which frames a seated connection gets.
+impl Stage {
+    fn feed(&self) -> Option<&Feed> {
+        match self {
+            Stage::Greeting { .. } => None,
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some(feed),
+        }
+    }
+}
+
+/// Which frames a greeted connection gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feed {
     /// Each release, as it is confirmed.
     Live,
     /// History from this tick on, until it reaches the frontier with at least one frame that stands alone (A7).
     CatchUp { next: Tick },
+    /// A snapshot, and the frames behind it then (A7).
+    Hydrate(Hydration),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +86,18 @@ impl Connections {
         self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None });
     }
 
+    pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.by_id.get(&id)
+    }
+
+    /// The feed of a connection that was let in.
+    pub(super) fn feed_mut(&mut self, id: ConnectionId) -> Option<&mut Feed> {
+        match &mut self.by_id.get_mut(&id)?.stage {
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some(feed),
+            Stage::Greeting { .. } => None,
+        }
+    }
+
     pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.by_id.get_mut(&id)
     }
@@ -81,20 +111,31 @@ impl Connections {
         self.by_id.pop_first().map(|(id, connection)| (id, connection.stage))
     }
 
-    pub(super) fn seated(&self) -> impl Iterator<Item = ConnectionId> {
-        let seated = |connection: &Connection| matches!(connection.stage, Stage::Seated { .. });
-        self.by_id.iter().filter(move |(_, connection)| seated(connection)).map(|(id, _)| *id)
+    /// Who this is, when whoever stands before the room knows.
+    pub(super) fn player(&self, id: ConnectionId) -> Option<PlayerId> {
+        self.by_id.get(&id)?.player
+    }
+
+    /// Everyone who was let in: players and observers.
+    pub(super) fn greeted(&self) -> impl Iterator<Item = ConnectionId> {
+        self.by_id.iter().filter(|(_, connection)| connection.stage.feed().is_some()).map(|(id, _)| *id)
     }
 
     pub(super) fn live(&self) -> impl Iterator<Item = ConnectionId> {
-        let live = |connection: &Connection| matches!(connection.stage, Stage::Seated { feed: Feed::Live, .. });
+        let live = |connection: &Connection| connection.stage.feed() == Some(&Feed::Live);
         self.by_id.iter().filter(move |(_, connection)| live(connection)).map(|(id, _)| *id)
     }
 
-    /// The feeds of all that hold a seat.
+    /// How many watch without a seat.
+    pub(super) fn watcher_count(&self) -> usize {
+        let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
+        self.by_id.values().filter(watches).count()
+    }
+
+    /// The feeds of everyone who was let in.
     pub(super) fn feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, &mut Feed)> {
         self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
-            Stage::Seated { feed, .. } => Some((*id, feed)),
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some((*id, feed)),
             Stage::Greeting { .. } => None,
         })
     }
@@ -110,7 +151,7 @@ impl Connections {
     pub(super) fn next_deadline(&self) -> Option<RoomTime> {
         let deadline = |connection: &Connection| match connection.stage {
             Stage::Greeting { deadline } => Some(deadline),
-            Stage::Seated { .. } => None,
+            Stage::Seated { .. } | Stage::Watching { .. } => None,
         };
         self.by_id.values().filter_map(deadline).min()
     }

@@ -18,13 +18,14 @@ impl Room {
         self.history.frontier()
     }
 
-    /// The tick that the room's clock has reached; `None` while it doesn't run.
+    /// The tick that the match's clock has reached, also while it is paused there; `None` before it runs, and after.
     pub fn clock_tick(&self) -> Option<Tick> {
         match self.phase {
             Phase::Running { origin } => {
                 Some(self.config.descriptor.tick_rate().tick_at(self.clock.time().since(origin)))
             }
-            Phase::Lobby | Phase::Closed => None,
+            Phase::Paused { position } => Some(self.config.descriptor.tick_rate().tick_at(position)),
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Closed => None,
         }
     }
 
@@ -45,7 +46,7 @@ impl Room {
 
     /// What the next frame says of who drives `seat`; empty beyond the match's seats, and while a seat is joining.
     pub fn seat_presence(&self, seat: Seat) -> Presence {
-        self.seats.get(seat.index()).map(SeatSlot::presence).unwrap_or_default()
+        self.seats.get(seat.index()).map(SeatSlot::next_presence).unwrap_or_default()
     }
 
     /// Where `seat` stands in its life; `None` beyond the match's seats.
@@ -70,10 +71,25 @@ impl Room {
         self.reports.verification(tick)
     }
 
-    /// The confirmed frame of `tick`.
+    /// The first tick whose frame is kept; earlier ones were forgotten when there was a snapshot behind them (A7).
+    pub fn history_start(&self) -> Tick {
+        self.history.first()
+    }
+
+    /// The confirmed frame of `tick`, while it is kept.
     pub fn frame(&self, tick: Tick) -> Option<Frame> {
         let mut frame = Frame::new(self.config.descriptor.generation(), tick);
         self.history.read(tick, &mut frame).then_some(frame)
+    }
+
+    /// Whether the match's clock was stopped (A15).
+    pub fn is_paused(&self) -> bool {
+        matches!(self.phase, Phase::Paused { .. })
+    }
+
+    /// Connections that watch without a seat (A14).
+    pub fn observer_count(&self) -> usize {
+        self.connections.watcher_count()
     }
 
     /// Whether the room has ended.

@@ -1,8 +1,10 @@
 //! The room: the machine that orders a match's inputs (requirements A). No clock, socket or simulation lives here.
 //!
-//! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
-//! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
-//! connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
+//! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in, `claims`
+//! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
+//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who drives a seat, `departures` ends connections, seats and the room,
+//! `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
+//! parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -44,27 +46,36 @@
 
 mod budget;
 mod catch_up;
+mod claims;
 mod clock;
 mod commands;
 mod config;
 mod confirm;
 mod connections;
 mod departures;
+mod donation;
 mod event;
 mod fifo;
 mod greeting;
 mod history;
 mod inputs;
 mod inspect;
+mod life;
 mod messages;
+mod observers;
 mod outbox;
+mod policy;
+mod reconfigure;
 mod release;
 mod reports;
+mod roster;
 mod seats;
 mod secrets;
+mod settlement;
 mod stats;
 #[cfg(test)]
 mod steady_state;
+mod transitions;
 
 pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
@@ -74,17 +85,30 @@ pub use commands::{
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
-    DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig, RoomConfigError, StartPolicy,
+    DEFAULT_MAX_OBSERVERS, DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig,
+    RoomConfigError, RoomSettings,
 };
 pub use connections::MAX_CONNECTIONS;
+pub use donation::{
+    CHECKED_BLOCKS_PER_CALL, DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES,
+    DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS,
+    DEFAULT_TRANSFER_TIMEOUT_MILLIS, DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus,
+    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_SNAPSHOT_ATTEMPTS,
+    MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+};
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
-pub use greeting::StartError;
+pub use history::SEGMENT_FRAMES;
+pub use life::{PauseError, StartError};
 pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
+pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
+pub use settlement::MatchSettlement;
 pub use stats::{RoomStats, SeatStats};
+pub use transitions::{ACTIVATION_LEAD_MILLIS, BotLease, BotLeaseId, SeatError, SeatTransition};
 
 use alloc::vec::Vec;
 
@@ -96,6 +120,7 @@ use crate::log::Record;
 use clock::{Clock, RoomTime};
 use commands::CommandQueue;
 use connections::{Connections, Stage};
+use donation::Donation;
 use history::History;
 use inputs::InputBuffer;
 use outbox::Outbox;
@@ -103,6 +128,7 @@ use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
 use secrets::Keys;
+use settlement::Results;
 
 /// One match's authority, sans-IO.
 ///
@@ -132,7 +158,8 @@ use secrets::Keys;
 ///
 /// # Memory
 ///
-/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame.
+/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame until
+/// it is as long as it may be. What snapshots take is bounded by [`MAX_TRANSFER_BYTES`].
 #[doc(alias = "lobby")]
 #[doc(alias = "server")]
 #[derive(Debug)]
@@ -146,10 +173,22 @@ pub struct Room {
     phase: Phase,
     seats: Vec<SeatSlot>,
     next_claim: u64,
+    next_lease: u64,
+    /// The first tick from which a newcomer takes part.
+    next_activation: Option<Tick>,
+    /// When the lobby's countdown is over.
+    countdown_end: Option<RoomTime>,
+    /// Before then the config is not swapped again.
+    next_reconfigure: RoomTime,
+    is_locked: bool,
+    /// Whether everyone is to be told who is there.
+    roster_changed: bool,
     connections: Connections,
     commands: CommandQueue,
     reports: Reports,
+    results: Results,
     history: History,
+    donation: Donation,
     chain: FrameChain,
     /// The frame being made, and the one before it.
     current: Frame,
@@ -164,9 +203,17 @@ pub struct Room {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Lobby,
+    /// A new generation waits for its players, until then at most.
+    Restarting {
+        deadline: RoomTime,
+    },
     /// Tick 0 began at `origin`.
     Running {
         origin: RoomTime,
+    },
+    /// The match's clock stands still there.
+    Paused {
+        position: Moment,
     },
     Closed,
 }
@@ -191,10 +238,18 @@ impl Room {
             phase: Phase::Lobby,
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,
+            next_lease: 0,
+            next_activation: None,
+            countdown_end: None,
+            next_reconfigure: RoomTime::default(),
+            is_locked: false,
+            roster_changed: false,
             connections: Connections::new(config.message_budget()),
             commands: CommandQueue::default(),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
+            results: Results::default(),
             history: History::new(descriptor.seats()),
+            donation: Donation::default(),
             chain: FrameChain::new(descriptor),
             current: frame(),
             previous: frame(),
@@ -204,18 +259,10 @@ impl Room {
             stats: RoomStats::default(),
             config,
         };
-        room.record_creation();
+        let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
+        room.outbox.persist(&Record::Created { descriptor, secret, settings });
+        room.seat_initial_bots();
         Ok(room)
-    }
-
-    fn record_creation(&mut self) {
-        self.outbox.persist(&Record::Created {
-            descriptor: &self.descriptor_bytes,
-            secret: self.keys.digest(),
-            rules: self.config.rules,
-            grace_millis: self.config.grace_millis,
-            start: self.config.start,
-        });
     }
 
     /// A transport was opened. Its first message must be a greeting, within [`RoomConfig::greeting_millis`].
@@ -230,7 +277,7 @@ impl Room {
         } else if self.connections.is_full() {
             self.refuse(connection, Refusal::Full { seats: self.seat_count() });
         } else {
-            let deadline = self.clock.at(now).plus_millis(self.config.greeting_millis);
+            let deadline = self.clock.present().plus_millis(self.config.greeting_millis);
             self.connections.insert(connection, deadline, now);
         }
     }
@@ -257,23 +304,26 @@ impl Room {
         self.stats.messages += 1;
         let (stage, within_budget) = (peer.stage, peer.budget.take(now));
         match stage {
-            Stage::Greeting { .. } => self.greet(connection, bytes, now),
-            Stage::Seated { .. } if !within_budget => {
+            Stage::Greeting { .. } => self.greet(connection, bytes),
+            Stage::Seated { .. } | Stage::Watching { .. } if !within_budget => {
                 self.stats.over_budget_connections += 1;
-                self.eject(connection, CloseReason::Budget, now);
+                self.eject(connection, CloseReason::Budget);
             }
+            Stage::Watching { greeted_after, .. } => self.handle_watcher_message(connection, greeted_after, bytes),
             Stage::Seated { seat, greeted_after, .. } => {
                 let from = messages::Sender { connection, seat, greeted_after };
                 self.handle_seated_message(from, bytes, now);
             }
         }
+        self.send_roster_if_changed();
     }
 
     /// A transport was lost or closed, for whatever reason. If it held a seat, the seat's grace begins (A6).
     pub fn handle_disconnected(&mut self, connection: ConnectionId, now: Moment) {
         self.clock.observe(now);
         if let Some(Stage::Seated { seat, .. }) = self.connections.remove(connection) {
-            self.lose(seat, now);
+            self.lose(seat);
+            self.send_roster_if_changed();
         }
     }
 
@@ -284,9 +334,12 @@ impl Room {
         }
         self.clock.advance(now);
         self.expire_greetings();
-        self.expire_graces(now);
+        self.expire_graces();
+        self.begin_overdue();
         self.confirm_due();
+        self.run_donation();
         self.send_history();
+        self.send_roster_if_changed();
     }
 
     /// The log has kept every record up to this number (A12).
@@ -306,16 +359,19 @@ impl Room {
         self.outbox.poll()
     }
 
-    /// When [`Room::handle_timeout`] is to be called next: at the next tick, at the end of a grace or greeting, and at least
+    /// When [`Room::handle_timeout`] is to be called next: at the next tick, at the end of a grace, greeting or wait, and at least
     /// every [`MAX_TIMEOUT_INTERVAL_NANOS`] while any of them is awaited. `None` while nothing is.
     pub fn next_timeout(&self) -> Option<Moment> {
-        let tick = match self.phase {
+        let due = match self.phase {
             Phase::Closed => return None,
-            Phase::Lobby => None,
+            Phase::Lobby => self.countdown_end,
+            Phase::Restarting { deadline } => Some(deadline),
             Phase::Running { origin } => Some(self.next_tick_time(origin)),
+            // Whoever comes back gets its history meanwhile.
+            Phase::Paused { .. } => Some(self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS)),
         };
         let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
-        let next = [tick, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
+        let next = [due, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
         let latest = self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS);
         Some(self.clock.moment_of(next.min(latest)))
     }
@@ -334,11 +390,13 @@ impl Room {
     }
 
     /// Where the generation's clock would be now, if it runs.
-    fn room_clock(&self, now: Moment) -> Option<RoomClock> {
-        match self.phase {
-            Phase::Running { origin } => Some(RoomClock { micros: self.clock.at(now).since(origin).as_micros() }),
-            Phase::Lobby | Phase::Closed => None,
-        }
+    fn room_clock(&self) -> Option<RoomClock> {
+        let position = match self.phase {
+            Phase::Running { origin } => self.clock.present().since(origin),
+            Phase::Paused { position } => position,
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Closed => return None,
+        };
+        Some(RoomClock { micros: position.as_micros() })
     }
 
     fn refuse(&mut self, connection: ConnectionId, refusal: Refusal) {

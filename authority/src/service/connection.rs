@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
-use futures_util::stream::{SplitSink, SplitStream};
+use bytes::Bytes;
+use futures_util::stream::SplitStream;
 use futures_util::{SinkExt, StreamExt};
-use retick_core::wire::MAX_CLIENT_MESSAGE_BYTES;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::alarm::Alarm;
-use super::config::ServiceConfig;
-use super::outbound::{OutboundReader, outbound};
+use super::door::{Turned, Visit, Welcomed};
+use super::entrance::encoded;
+use super::hub::RoomEntry;
+use super::metrics::refusal_name;
+use super::outbound::{MessageSink, outbound};
 use super::room_task::Mail;
 use crate::room::ConnectionId;
 
@@ -25,7 +28,7 @@ pub(super) const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
 /// Why a reader ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ReadEnd {
+pub(super) enum ReadEnd {
     /// The peer closed, or the network did.
     Gone,
     /// Nothing came for too long.
@@ -34,6 +37,10 @@ enum ReadEnd {
     NotBinary,
     /// What came is not WebSocket, or is too long.
     Malformed,
+    /// More came than its budget allows.
+    Budget,
+    /// It said nothing for so long that it had to make place.
+    GaveWay,
     /// The room has ended.
     RoomOver,
 }
@@ -44,6 +51,8 @@ impl ReadEnd {
         let (code, reason) = match self {
             ReadEnd::Gone | ReadEnd::RoomOver => return None,
             ReadEnd::Idle => (close_code::POLICY, "nothing was received for too long"),
+            ReadEnd::Budget => (close_code::POLICY, "more bytes than a connection may send"),
+            ReadEnd::GaveWay => (close_code::AGAIN, "nothing was received, and others wait"),
             ReadEnd::NotBinary => (close_code::UNSUPPORTED, "binary messages only"),
             ReadEnd::Malformed => (close_code::POLICY, "malformed, or longer than a message may be"),
         };
@@ -51,102 +60,141 @@ impl ReadEnd {
     }
 }
 
-/// Serves a connection until either side ends it.
-pub(super) async fn serve(
-    socket: WebSocket,
-    room: mpsc::Sender<Mail>,
-    connection: ConnectionId,
-    limits: ServiceConfig,
-) {
-    let (queue, waiting) = outbound(limits.outbound_bytes);
-    let (mut sink, mut stream) = socket.split();
-    // If the room is over already, the queue ends with the mail, and the writer closes.
-    let _ = room.send(Mail::Connected { connection, outbound: queue }).await;
-    let read_end = tokio::select! {
-        end = read(&mut stream, &room, connection, limits.idle()) => Some(end),
-        () = write(&mut sink, &waiting, limits.linger()) => None,
+/// Serves a connection until either side ends it: at the door first, and then in the room.
+pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Visit<'_>) {
+    let (limits, room) = (&visit.hub.config, visit.room);
+    let (metrics, bytes_per_second) = (&visit.hub.metrics, limits.inbound_bytes_per_second);
+    let linger = limits.linger();
+    let (sink, mut stream) = socket.split();
+    let (queue, writer) = outbound(limits.outbound_bytes, Box::new(sink), room.traffic.clone());
+    let idle = limits.idle();
+    let read_end = match visit.welcome(&mut stream).await {
+        Err(Turned::Ended(end)) => Some(end),
+        Err(Turned::Refused(refusal)) => {
+            metrics.refused(refusal_name(&refusal));
+            let _ = queue.push(encoded(&RoomMessage::Refused(refusal)));
+            drop(queue);
+            writer.write(linger).await;
+            None
+        }
+        Ok(Welcomed { entrant, early }) => {
+            room.traffic.received(entrant.greeting.len());
+            // If the room is over already, the queue ends with the mail, and the writer closes.
+            let _ = room.mailbox.send(Mail::Entered { connection, outbound: queue, entrant: Box::new(entrant) }).await;
+            let mut reader = Reader { room, connection, idle, budget: ByteBudget::new(bytes_per_second) };
+            let end = tokio::select! {
+                biased;
+                end = reader.read(&mut stream, early) => Some(end),
+                () = writer.write(linger) => None,
+            };
+            match end {
+                // The room closed it, and has forgotten it.
+                None => {}
+                // The room's last words are on their way; there is no mailbox any more.
+                Some(ReadEnd::RoomOver) => writer.write(linger).await,
+                Some(_) => {
+                    let _ = room.mailbox.send(Mail::Disconnected { connection }).await;
+                }
+            }
+            end
+        }
     };
     debug!(connection = connection.0, ?read_end, "a connection ends");
-    match read_end {
-        // The room closed it, and has forgotten it.
-        None => {}
-        // The room's last words are on their way; there is no mailbox any more.
-        Some(ReadEnd::RoomOver) => write(&mut sink, &waiting, limits.linger()).await,
-        Some(_) => {
-            let _ = room.send(Mail::Disconnected { connection }).await;
-        }
+    if read_end == Some(ReadEnd::Budget) {
+        metrics.over_budget.increment(1);
     }
-    let goodbye = part(&mut sink, &mut stream, read_end.and_then(ReadEnd::close_frame));
-    let _ = timeout(limits.linger(), goodbye).await;
+    if let Some(sink) = writer.into_sink() {
+        let goodbye = part(sink, &mut stream, read_end.and_then(ReadEnd::close_frame));
+        let _ = timeout(linger, goodbye).await;
+    }
 }
 
-async fn read(
-    stream: &mut SplitStream<WebSocket>,
-    room: &mpsc::Sender<Mail>,
+/// Hands on what a connection sends.
+struct Reader<'a> {
+    room: &'a RoomEntry,
     connection: ConnectionId,
     idle: Duration,
-) -> ReadEnd {
-    let (mut alarm, mut quiet_at, mut heard_at) = (Alarm::new(), Instant::now() + idle, Instant::now());
-    loop {
-        let received = tokio::select! {
-            biased;
-            received = stream.next() => received,
-            // A message does not move the alarm; what was heard since it was set does, when it goes off.
-            () = alarm.until(Some(quiet_at)) => {
-                quiet_at = heard_at + idle;
-                if quiet_at <= Instant::now() {
-                    return ReadEnd::Idle;
-                }
-                continue;
+    budget: ByteBudget,
+}
+
+impl Reader<'_> {
+    async fn read(&mut self, stream: &mut SplitStream<WebSocket>, early: Vec<Bytes>) -> ReadEnd {
+        for bytes in early {
+            if let Err(end) = self.hand_on(bytes).await {
+                return end;
             }
-        };
-        heard_at = Instant::now();
-        let bytes = match received {
-            Some(Ok(Message::Binary(bytes))) => bytes,
-            // The library answers pings.
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-            Some(Ok(Message::Text(_))) => return ReadEnd::NotBinary,
-            Some(Err(_)) => return ReadEnd::Malformed,
-            Some(Ok(Message::Close(_))) | None => return ReadEnd::Gone,
-        };
-        if room.send(Mail::Message { connection, bytes }).await.is_err() {
-            return ReadEnd::RoomOver;
         }
+        let (mut alarm, mut heard_at) = (Alarm::new(), Instant::now());
+        let mut quiet_at = heard_at + self.idle;
+        loop {
+            let received = tokio::select! {
+                biased;
+                received = stream.next() => received,
+                // A message does not move the alarm; what was heard since it was set does, when it goes off.
+                () = alarm.until(Some(quiet_at)) => {
+                    quiet_at = heard_at + self.idle;
+                    if quiet_at <= Instant::now() {
+                        return ReadEnd::Idle;
+                    }
+                    continue;
+                }
+            };
+            heard_at = Instant::now();
+            let bytes = match received {
+                Some(Ok(Message::Binary(bytes))) => bytes,
+                // The library answers pings.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Text(_))) => return ReadEnd::NotBinary,
+                Some(Err(_)) => return ReadEnd::Malformed,
+                Some(Ok(Message::Close(_))) | None => return ReadEnd::Gone,
+            };
+            if let Err(end) = self.hand_on(bytes).await {
+                return end;
+            }
+        }
+    }
+
+    async fn hand_on(&mut self, bytes: Bytes) -> Result<(), ReadEnd> {
+        if !self.budget.take(bytes.len(), Instant::now()) {
+            return Err(ReadEnd::Budget);
+        }
+        self.room.traffic.received(bytes.len());
+        let mail = Mail::Message { connection: self.connection, bytes };
+        self.room.mailbox.send(mail).await.map_err(|_| ReadEnd::RoomOver)
     }
 }
 
-/// Writes until the queue has ended and everything is sent, or until that takes too long.
-async fn write(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader, linger: Duration) {
-    let overdue = async {
-        waiting.ended().await;
-        sleep(linger).await;
-    };
-    tokio::select! {
-        () = write_all(sink, waiting) => {}
-        () = overdue => {}
-    }
+/// So many bytes a second, and as many at once after a quiet one (A11).
+#[derive(Clone, Copy, Debug)]
+struct ByteBudget {
+    per_second: u64,
+    /// In bytes times microseconds of a second, so that no fraction is lost.
+    credit: u64,
+    filled: Instant,
 }
 
-async fn write_all(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader) {
-    while let Some(bytes) = waiting.next().await {
-        let mut sent = sink.feed(Message::Binary(bytes)).await;
-        if sent.is_ok() && waiting.is_empty() {
-            sent = sink.flush().await;
-        }
-        if sent.is_err() {
-            return;
-        }
+const SECOND_MICROS: u64 = 1_000_000;
+
+impl ByteBudget {
+    fn new(per_second: u32) -> ByteBudget {
+        let per_second = u64::from(per_second);
+        ByteBudget { per_second, credit: per_second * SECOND_MICROS, filled: Instant::now() }
     }
-    // A failure shows in the reader too.
-    let _ = sink.flush().await;
+
+    fn take(&mut self, bytes: usize, now: Instant) -> bool {
+        let since = now.saturating_duration_since(self.filled).as_micros().min(u128::from(SECOND_MICROS));
+        let gained = u64::try_from(since).unwrap_or(SECOND_MICROS) * self.per_second;
+        self.credit = (self.credit + gained).min(self.per_second * SECOND_MICROS);
+        self.filled = now;
+        let cost = (bytes as u64).saturating_mul(SECOND_MICROS);
+        let enough = self.credit >= cost;
+        self.credit -= if enough { cost } else { 0 };
+        enough
+    }
 }
 
 /// Closes, and reads on until the peer has closed too: a socket that is dropped with unread bytes takes what was sent with it.
-async fn part(
-    sink: &mut SplitSink<WebSocket, Message>,
-    stream: &mut SplitStream<WebSocket>,
-    frame: Option<CloseFrame>,
-) {
+async fn part(mut sink: MessageSink, stream: &mut SplitStream<WebSocket>, frame: Option<CloseFrame>) {
     if sink.send(Message::Close(frame)).await.is_ok() {
         while let Some(Ok(_)) = stream.next().await {}
     }

@@ -4,11 +4,18 @@
 //! the room's, the log's chain holds, and releases of one tick carry one tag.
 
 mod clock;
+mod donation;
+mod donors;
 mod driver;
 mod durability;
 mod entering;
 mod fuzz;
+mod life;
 mod limits;
+mod observers;
 mod ordering;
+mod reconfiguring;
 mod reconnecting;
 mod reports;
+mod seats;
+mod tokens;

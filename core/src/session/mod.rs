@@ -229,6 +229,13 @@ impl Session {
         self.local.skip_before(seat, tick.min(received));
     }
 
+    /// A local seat takes part from `tick` on (A5): before it there is no input of the seat's to submit, and until it is confirmed
+    /// that far the session predicts nothing. A tick beyond what can be submitted is brought back to that.
+    pub fn take_part_from(&mut self, seat: Seat, tick: Tick) {
+        let most = self.confirmed().saturating_add(MAX_LOCAL_INPUTS_AHEAD);
+        self.local.skip_before(seat, tick.min(most));
+    }
+
     /// The input that a local seat submitted for a tick that is not applied as confirmed yet.
     pub fn local_input(&self, seat: Seat, tick: Tick) -> Option<&[u8]> {
         self.local.get(seat, tick)
