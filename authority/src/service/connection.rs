@@ -66,7 +66,7 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
     let (metrics, bytes_per_second) = (&visit.hub.metrics, limits.inbound_bytes_per_second);
     let linger = limits.linger();
     let (sink, mut stream) = socket.split();
-    let (queue, writer) = outbound(limits.outbound_bytes, Box::new(sink), room.traffic.clone());
+    let (queue, writer) = outbound(limits.outbound_bytes, Box::pin(sink), room.traffic.clone());
     let idle = limits.idle();
     let read_end = match visit.welcome(&mut stream).await {
         Err(Turned::Ended(end)) => Some(end),

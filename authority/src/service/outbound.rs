@@ -23,7 +23,7 @@ use super::metrics::Traffic;
 pub const MESSAGE_OVERHEAD_BYTES: usize = 64;
 
 /// A connection's way out.
-pub(super) type MessageSink = Box<dyn Sink<Message, Error = axum::Error> + Send + Unpin>;
+pub(super) type MessageSink = Pin<Box<dyn Sink<Message, Error = axum::Error> + Send>>;
 
 /// The queue holds as much as it may; the message was not added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +86,6 @@ impl State {
         let Some(sink) = &mut self.sink else {
             return Poll::Ready(());
         };
-        let mut sink = Pin::new(sink);
         let mut taken = Ok(());
         while taken.is_ok() && !self.waiting.is_empty() {
             taken = ready!(sink.as_mut().poll_ready(context));

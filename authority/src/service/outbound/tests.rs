@@ -67,7 +67,7 @@ const SOON: Duration = Duration::from_secs(10);
 
 fn queue(limit_bytes: usize) -> (Outbound, OutboundWriter, SharedSocket) {
     let socket = SharedSocket::default();
-    let (queue, writer) = outbound(limit_bytes, Box::new(socket.clone()), Arc::default());
+    let (queue, writer) = outbound(limit_bytes, Box::pin(socket.clone()), Arc::default());
     (queue, writer, socket)
 }
 
