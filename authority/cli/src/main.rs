@@ -7,9 +7,14 @@
 mod bench;
 mod demo;
 mod failure;
+mod files;
 mod games;
+mod live_line;
 mod module;
+mod observer;
+mod play;
 mod proxy;
+mod scripted;
 mod serve;
 mod synctest;
 mod ticket;
@@ -34,6 +39,8 @@ struct Cli {
 enum Command {
     /// Play a match through a real room service on a bad network, and prove that all machines agree
     Demo(demo::DemoArguments),
+    /// Play skirmish in a room of a running service
+    Play(play::PlayArguments),
     /// Serve rooms until interrupted
     Serve(serve::ServeArguments),
     /// Make keys and join tickets, and look at one
@@ -51,6 +58,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

@@ -1,5 +1,6 @@
 //! What a client is to do: modes, transport, input delay, budgets of a turn, and presets.
 
+use super::Preparation;
 use crate::runtime::Capabilities;
 use crate::session::{InputRetention, PresentationPolicy, Recording, RemotePrediction, Retention, SessionPolicy};
 
@@ -126,6 +127,8 @@ pub struct ClientConfig {
     pub input_retention: InputRetention,
     /// What becomes of the game's presentation events (K10).
     pub presentation: PresentationPolicy,
+    /// Whether the game prepares a match before its session is built (N7).
+    pub preparation: Preparation,
 }
 
 impl Default for ClientConfig {
@@ -156,6 +159,7 @@ impl Default for ClientConfig {
             recording,
             input_retention,
             presentation,
+            preparation: Preparation::default(),
         }
     }
 }

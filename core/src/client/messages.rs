@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::life::Terms;
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, SLOWEST_ROUND_TRIP_MILLIS};
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, Preparation, SLOWEST_ROUND_TRIP_MILLIS};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
@@ -27,11 +27,14 @@ impl Client {
         self.now = now;
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
-        let taken = message.and_then(|message| self.take(message, now));
+        let taken = message.and_then(|message| match self.holds_back(&message) {
+            true => self.hold(bytes),
+            false => self.take(message, now),
+        });
         taken.map_err(|reason| self.finish(reason))
     }
 
-    fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
+    pub(super) fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
         match message {
             RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
             RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
@@ -42,7 +45,7 @@ impl Client {
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
                 self.pace.handle_clock(clock, now);
-                if !mem::replace(&mut self.started, true) {
+                if !mem::replace(&mut self.started, true) && self.held.is_none() {
                     self.outbox.push_event(ClientEvent::Started);
                 }
             }
@@ -101,6 +104,7 @@ impl Client {
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
         let (resumed, seat) = (self.session.is_some(), welcome.claim.map(|claim| claim.seat));
         match self.session.as_ref().map(|session| session.descriptor().digest()) {
+            None if self.config.preparation == Preparation::Awaited => self.hold_match(&descriptor, seat)?,
             None => self.build_session(&descriptor, welcome.rules, seat)?,
             Some(_) if self.claimed.is_some() && self.seat() != seat => return Err(EndReason::Protocol),
             Some(before) if before == descriptor.digest() => {}
@@ -116,6 +120,9 @@ impl Client {
         self.life.paused_at = None;
         self.transfers.handle_welcome(welcome.history == History::Snapshot);
         self.life.ready_at = self.claimed.map(|_| welcome.frontier);
+        if self.held.is_some() {
+            return Ok(());
+        }
         self.send_ready_if_caught_up();
         self.outbox.push_event(match welcome.claim {
             Some(Claim { seat, .. }) => ClientEvent::Joined { seat, resumed },
@@ -142,20 +149,24 @@ impl Client {
         }
     }
 
+    /// Whether the match is of the loaded game, and the seat, if there is one, one of its seats.
+    pub(super) fn check_match(&self, descriptor: &MatchDescriptor, seat: Option<Seat>) -> Result<(), EndReason> {
+        let loaded = self.factory.manifest().identity();
+        if descriptor.identity() != loaded {
+            return Err(EndReason::Identity { room: descriptor.identity(), loaded });
+        }
+        let local: SeatSet = seat.into_iter().collect();
+        if local.fits(descriptor.seats()) { Ok(()) } else { Err(EndReason::Protocol) }
+    }
+
     pub(super) fn build_session(
         &mut self,
         descriptor: &MatchDescriptor,
         rules: RoomRules,
         seat: Option<Seat>,
     ) -> Result<(), EndReason> {
-        let loaded = self.factory.manifest().identity();
-        if descriptor.identity() != loaded {
-            return Err(EndReason::Identity { room: descriptor.identity(), loaded });
-        }
+        self.check_match(descriptor, seat)?;
         let local: SeatSet = seat.into_iter().collect();
-        if !local.fits(descriptor.seats()) {
-            return Err(EndReason::Protocol);
-        }
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
         let policy = SessionPolicy {
             prediction_window_ticks: self.config.prediction_window_ticks,

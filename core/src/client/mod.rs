@@ -17,6 +17,7 @@
 //! # }
 //! use race::{descriptor, factory, frame, packed};
 //! use retick_core::client::{Client, ClientConfig, Output};
+//! use retick_core::frame::FrameRunWriter;
 //! use retick_core::seat::{ControlEpoch, Generation, Seat};
 //! use retick_core::tick::{Moment, Tick};
 //! use retick_core::wire::{
@@ -30,8 +31,8 @@
 //! assert!(matches!(ClientMessage::decode(bytes)?, ClientMessage::Hello(_)));
 //!
 //! // The room greets it, starts, and confirms tick 0.
-//! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
-//! frame(0, [10, 20]).encode_after(None, &mut body);
+//! let (generation, descriptor, mut run) = (Generation(0), descriptor().to_bytes(), FrameRunWriter::default());
+//! run.push(&frame(0, [10, 20]), None);
 //! let (seat, id, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
 //! let (claim, history) = (Claim { seat, id, epoch, token }, History::Frames { next: Tick::ZERO });
 //! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
@@ -39,7 +40,7 @@
 //! for message in [
 //!     RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor: &descriptor, rules, frontier: Tick::ZERO, history }),
 //!     RoomMessage::Started { generation, clock: RoomClock::default() },
-//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
+//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: run.body() }),
 //! ] {
 //!     let mut bytes = Vec::new();
 //!     message.encode_into(&mut bytes);
@@ -72,6 +73,7 @@ mod life;
 mod messages;
 mod outbox;
 mod pace;
+mod preparation;
 mod turn;
 
 use alloc::boxed::Box;
@@ -89,11 +91,13 @@ pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
 use self::pace::{Goals, Pace};
+use self::preparation::HeldMatch;
+pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
 use self::turn::{Backlog, TurnBudget};
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
-use crate::identity::{DescriptorError, MatchDescriptor};
+use crate::identity::{DescriptorError, IdentityManifest, MatchDescriptor};
 use crate::runtime::{CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
 use crate::session::{Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing};
@@ -259,6 +263,9 @@ pub enum EndReason {
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
+    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
+    #[error("the preparation took too long: more came than is held")]
+    PreparationOverflow,
     /// The room sent bytes that are no message.
     #[error("the room sent a malformed message: {0}")]
     Message(MessageError),
@@ -366,6 +373,8 @@ pub struct Client {
     /// `None` also behind a snapshot: the chain over frames that the client never had can't be computed.
     chain: Option<FrameChain>,
     transfers: Transfers,
+    /// The match whose session waits for the game's preparation.
+    held: Option<HeldMatch>,
     pace: Pace,
     delay: DelayTuner,
     /// Where samples and the present are wanted in this turn.
@@ -411,6 +420,7 @@ impl Client {
             life: Life::default(),
             session: None,
             chain: None,
+            held: None,
             transfers: Transfers::default(),
             goals: Goals::default(),
             greeted_at: Tick::ZERO,
@@ -456,6 +466,9 @@ impl Client {
         self.base_is_known = false;
         self.transfers.handle_disconnected();
         self.outbox.drop_messages();
+        if let Some(held) = &mut self.held {
+            held.forget_messages();
+        }
     }
 
     /// Begins a turn at this time: moves the pace on, and decides how far samples and the present are to go. The budget of a turn
@@ -653,6 +666,20 @@ impl Client {
         if is_behind { Standing::CatchingUp } else { Standing::Live }
     }
 
+    /// How far the present is on its way to the next tick, from 0 up to, but not including, 1: 0 shows the projection before the
+    /// present one, and nearly 1 the present one. Follows the pace; what can't keep up with it stays at the end (N7).
+    #[doc(alias = "render alpha")]
+    pub fn alpha(&self) -> f64 {
+        let (Some(session), Some(present)) = (&self.session, self.pace.present_nanos().filter(|_| self.started)) else {
+            return 0.0;
+        };
+        let shown_from = session.descriptor().tick_rate().moment_of(session.head().saturating_sub(1));
+        let under_way = u64::try_from(present).unwrap_or(0).saturating_sub(shown_from.as_nanos());
+        let length = self.pace.tick_length_nanos();
+        let part = |nanos: u64| f64::from(u32::try_from(nanos).unwrap_or(u32::MAX));
+        part(under_way.min(length.saturating_sub(1))) / part(length)
+    }
+
     /// Why it is over, if it is.
     pub fn end(&self) -> Option<&EndReason> {
         self.end.as_ref()
@@ -666,6 +693,11 @@ impl Client {
     /// The session, for what a game reads with `&mut`: checksums and snapshots. Inputs and frames go through the client.
     pub fn session_mut(&mut self) -> Option<&mut Session> {
         self.session.as_mut()
+    }
+
+    /// What the loaded game is made of.
+    pub fn manifest(&self) -> &IdentityManifest {
+        self.factory.manifest()
     }
 
     /// The match, once greeted.

@@ -26,7 +26,17 @@ async fn serve(rooms: u32) -> Result<(), Failure> {
     let max_rooms = usize::try_from(rooms).unwrap_or(usize::MAX);
     let max_connections = max_rooms * seats().count() + SPARE_CONNECTIONS;
     let address = (Ipv4Addr::LOCALHOST, 0).into();
-    let service = Service::bind(ServiceConfig { address, max_rooms, max_connections, ..ServiceConfig::default() });
+    let config = ServiceConfig {
+        address,
+        max_rooms,
+        max_connections,
+        // All players come from one address.
+        max_connections_per_address: max_connections,
+        max_handshakes: max_connections,
+        max_handshakes_per_address: max_connections,
+        ..ServiceConfig::default()
+    };
+    let service = Service::bind(config);
     let service = service.map_err(|error| Failure::Run(error.to_string()))?;
     let handle = service.handle();
     let codes = make_rooms(&handle, rooms)?;

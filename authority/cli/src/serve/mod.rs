@@ -38,9 +38,10 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     // Who may join is settled before anything listens.
     let (admission, creation) = arguments.admission.settle()?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = runtime()?;
     let config =
         ServiceConfig { admission, creation, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
-    runtime()?.block_on(serve(arguments, arguments.limits.apply(config)))
+    runtime.block_on(serve(arguments, arguments.limits.apply(config)))
 }
 
 /// What a service runs on: a thread for each core that it may use, and on one core this thread alone, which has no other to wake.

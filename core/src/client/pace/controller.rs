@@ -60,6 +60,11 @@ impl Controller {
         self.position_nanos
     }
 
+    /// Where the present is wanted, if it was ever said.
+    pub(super) fn present_nanos(&self) -> Option<i64> {
+        self.position_nanos.map(|position| position.saturating_sub(self.lag_nanos))
+    }
+
     /// Another clock is followed from now on.
     pub(super) fn forget(&mut self) {
         (self.position_nanos, self.hurries) = (None, false);

@@ -160,6 +160,11 @@ impl Pace {
         u64::try_from(self.clock.jitter_nanos() / 1000).unwrap_or(0)
     }
 
+    /// How far the present should be, on the room's clock; `None` before the first turn of a match.
+    pub(super) fn present_nanos(&self) -> Option<i64> {
+        self.controller.present_nanos()
+    }
+
     /// Length of a tick, in nanoseconds.
     pub(super) fn tick_length_nanos(&self) -> u64 {
         self.rate.moment_of(Tick::new(1)).as_nanos()
