@@ -2,7 +2,6 @@
 
 use bincode::{BorrowDecode, Encode};
 use retick_core::seat::{ControlEpoch, Seat};
-use retick_core::tick::Tick;
 use retick_core::wire::RoomMessage;
 
 use super::event::{RoomEvent, VacancyCause};
