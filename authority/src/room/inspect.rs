@@ -5,7 +5,7 @@ use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{Presence, Seat};
 use retick_core::tick::Tick;
-use retick_core::wire::{PlayerId, RoomRules};
+use retick_core::wire::RoomRules;
 
 use super::reports::Verification;
 use super::seats::{SeatSlot, SeatState};
