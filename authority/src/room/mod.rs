@@ -148,7 +148,7 @@ use settlement::Results;
 /// # Time
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
-/// caller's moments, but moves in `handle_timeout` alone and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
+/// caller's moments, but moves in `handle_timeout`, and where a pause ends, alone, and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
 /// greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
