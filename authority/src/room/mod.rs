@@ -2,9 +2,9 @@
 //!
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in, `claims`
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
-//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who drives a seat, `departures` ends connections, seats and the room,
-//! `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
-//! parts that these work on.
+//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
+//! drives a seat, `departures` ends connections, seats and the room, `life`, `reconfigure`, `settlement` and `roster` are a match's
+//! life, `inspect` says what there is; the other files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -148,8 +148,8 @@ use settlement::Results;
 /// # Time
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
-/// caller's moments, but moves in `handle_timeout`, and where a pause ends, alone, and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
-/// greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
+/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///
