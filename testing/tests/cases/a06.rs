@@ -2,7 +2,6 @@
 
 use retick_core::client::ClientConfig;
 use retick_core::seat::{Presence, SeatSet};
-use retick_core::tick::Tick;
 use retick_testing::fixtures::TallyView;
 
 use crate::support::{seat, view};
@@ -19,7 +18,7 @@ fn play(leaves_at: u64) -> Table {
         config.seats.initial_bots = bots;
         config.rules.checksum_cadence_ticks = 60;
     });
-    let player = |last| Party { last_tick: Tick::new(last), ..Party::new(ClientConfig::default()) };
+    let player = |last| Party::new(ClientConfig::default()).until(last);
     let asks = table.seat(0, player(leaves_at));
     table.seat(1, player(TICKS));
     table.advance_to(1);

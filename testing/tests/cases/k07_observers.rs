@@ -30,7 +30,7 @@ fn observer(max_confirmed_frames_per_turn: Option<u32>) -> Party {
 fn players() -> Table {
     let mut table = Table::new(2, |config| config.start = StartPolicy::Manual);
     for id in PLAYERS {
-        table.seat(id.0, Party { last_tick: Tick::new(TICKS), ..Party::new(ClientConfig::default()) });
+        table.seat(id.0, Party::new(ClientConfig::default()).until(TICKS));
     }
     table
 }

@@ -12,7 +12,7 @@ use crate::table::{Party, Table};
 const PLAYERS: [ConnectionId; 2] = [ConnectionId(0), ConnectionId(1)];
 
 fn until(tick: u64) -> Party {
-    Party { last_tick: Tick::new(tick), ..Party::new(ClientConfig::default()) }
+    Party::new(ClientConfig::default()).until(tick)
 }
 
 /// A match of two that has begun, and takes input for so many ticks.

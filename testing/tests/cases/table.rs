@@ -34,7 +34,7 @@ pub struct Party {
     /// Whether it takes what arrives.
     pub reads: bool,
     /// No input is given from this tick on.
-    pub last_tick: Tick,
+    last_tick: Tick,
     pub frames: Vec<Frame>,
     pub checksums: Vec<(Tick, Checksum)>,
     pub end: Option<EndReason>,
@@ -55,6 +55,11 @@ impl Party {
             checksums: vec![],
             end: None,
         }
+    }
+
+    /// The same, without input from this tick on.
+    pub fn until(self, tick: u64) -> Party {
+        Party { last_tick: Tick::new(tick), ..self }
     }
 
     /// Whether the message had a place. One that had none closes the connection.
