@@ -12,7 +12,7 @@ use retick_core::seat::{ControlEpoch, Generation, MAX_SEATS, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, RoomRules};
 
-use crate::room::{ClosedCause, StartPolicy, VacancyCause};
+use crate::room::{ClosedCause, Durability, RoomSecret, StartPolicy, VacancyCause};
 
 /// Most bytes of a record.
 pub const MAX_RECORD_BYTES: usize = 512 * 1024;
@@ -31,14 +31,16 @@ pub enum Record<'a> {
     Created {
         /// The match, encoded.
         descriptor: &'a [u8],
-        /// Digest of the room's secret, so that a restored room can tell that it was given the same one.
-        secret: Digest,
+        /// The room's secret, from which tokens and tags follow: whoever reads the log can forge both.
+        secret: RoomSecret,
         /// The rules that stand in the greeting.
         rules: RoomRules,
         /// How long a lost seat is kept, in milliseconds.
         grace_millis: u64,
         /// When tick 0 begins.
         start: StartPolicy,
+        /// What waits for the log in the room's first run.
+        durability: Durability,
     },
     /// A seat was claimed (A5). Its resume token follows from the room's secret, the seat and the claim.
     Claimed {
@@ -81,6 +83,14 @@ pub enum Record<'a> {
         frame: &'a [u8],
         /// The frame chain's head with this frame.
         head: Digest,
+    },
+    /// The room was restored from this log, and another run of it begins. Frames behind the ones that are in the log by then, or
+    /// that clients gave back, carry this fence.
+    Fence {
+        /// How often the room was restored.
+        fence: u32,
+        /// What waits for the log in this run.
+        durability: Durability,
     },
     /// The room ended. Always the last record.
     Closed {

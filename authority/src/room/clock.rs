@@ -25,6 +25,11 @@ impl RoomTime {
         RoomTime(self.0.saturating_add(nanos))
     }
 
+    /// The time that lay `moment` before.
+    pub(super) fn before(self, moment: Moment) -> RoomTime {
+        RoomTime(self.0.saturating_sub(moment.as_nanos()))
+    }
+
     /// The time since `origin`, as a moment of the clock that starts there.
     pub(super) fn since(self, origin: RoomTime) -> Moment {
         Moment::from_nanos(self.0.saturating_sub(origin.0))
@@ -39,6 +44,11 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// A clock that begins at `moment` since the room was made.
+    pub(super) fn starting_at(moment: Moment) -> Clock {
+        Clock { counted: None, time: RoomTime(moment.as_nanos()) }
+    }
+
     /// Where the clock is.
     pub(super) fn time(&self) -> RoomTime {
         self.time

@@ -29,8 +29,8 @@ pub enum StartPolicy {
     Manual,
 }
 
-/// What is waited for before something is transmitted (A12).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+/// What is waited for before something is transmitted (A12). What a restarted room may lack follows from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Encode, BorrowDecode)]
 pub enum Durability {
     /// Nothing: records are emitted, and what depends on them goes out at once.
     #[default]
@@ -38,6 +38,8 @@ pub enum Durability {
     /// Everything that depends on a record waits for
     /// [`Room::handle_persisted`](super::Room::handle_persisted) with that record's number.
     EveryFrame,
+    /// Everything but frames waits for it: who holds which seat is never lost, and frames are if no client that has them returns.
+    Interval,
 }
 
 /// What a room is made with. [`RoomConfig::new`] gives the defaults; change fields from there.

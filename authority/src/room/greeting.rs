@@ -34,6 +34,7 @@ struct Returned<'a> {
     token: &'a ResumeToken,
     generation: Generation,
     next: Tick,
+    fence: Option<u32>,
 }
 
 /// How many tokens a claim has had: one, since tokens are not rotated yet.
@@ -82,8 +83,8 @@ impl Room {
         match &hello.entry {
             // The ticket is for whoever stands before the room (V1); what it says comes by `handle_admitted`.
             Entry::Join { .. } => self.claim(connection).map(|seat| (seat, Tick::ZERO)),
-            Entry::Resume { seat, token, generation, next } => {
-                let returned = Returned { seat: *seat, token, generation: *generation, next: *next };
+            Entry::Resume { seat, token, generation, next, fence } => {
+                let returned = Returned { seat: *seat, token, generation: *generation, next: *next, fence: *fence };
                 self.resume(connection, &returned).map(|()| (*seat, *next))
             }
             Entry::Observe { .. } => Err(Refusal::Observers),
@@ -108,18 +109,16 @@ impl Room {
     /// Gives a seat back to its owner (A6). A connection that still holds it is closed.
     fn resume(&mut self, connection: ConnectionId, returned: &Returned<'_>) -> Result<(), Refusal> {
         let Returned { seat, token, .. } = *returned;
-        let frontier = self.frontier();
-        let slot = self.seats.get_mut(seat.index()).ok_or(Refusal::Token)?;
+        let slot = self.seats.get(seat.index()).ok_or(Refusal::Token)?;
         if slot.state() == SeatState::Free || !token.matches(&self.keys.token(seat, slot.claim, ROTATION)) {
             return Err(Refusal::Token);
         }
         if slot.state() == SeatState::Vacated {
             return Err(Refusal::GraceOver);
         }
-        // Another generation's ticks are another history.
-        if returned.generation != self.config.descriptor.generation() || returned.next > frontier {
-            return Err(Refusal::HistoryForked { room: frontier, client: returned.next });
-        }
+        self.check_history(returned.generation, returned.next, returned.fence)?;
+        self.await_tail(seat, returned.next);
+        let slot = &mut self.seats[seat.index()];
         let superseded = slot.connection.replace(connection);
         slot.grace_end = None;
         self.outbox.persist(&Record::Resumed { seat });
@@ -158,6 +157,7 @@ impl Room {
             let generation = self.config.descriptor.generation();
             self.outbox.transmit([connection], &RoomMessage::Started { generation, clock });
         }
+        self.ask_for_tail(connection);
     }
 
     /// The seat's client has verified the greeting.

@@ -32,13 +32,18 @@ impl History {
         Tick::new(self.entries.len() as u64)
     }
 
-    /// Adds the frontier's frame with the tag that its bytes get, and gives the bytes.
-    pub(super) fn push(&mut self, frame: &Frame, tag: impl FnOnce(&[u8]) -> ReleaseTag) -> &[u8] {
+    /// Adds the frontier's frame with the tag that its bytes get.
+    pub(super) fn push(&mut self, frame: &Frame, tag: impl FnOnce(&[u8]) -> ReleaseTag) {
         let start = self.bytes.len();
         frame.encode_full(&mut self.bytes);
         let (end, bytes) = (self.bytes.len(), &self.bytes[start..]);
         self.entries.push(Entry { end, tag: tag(bytes) });
-        bytes
+    }
+
+    /// The bytes of the newest frame; none before the first.
+    pub(super) fn newest(&self) -> &[u8] {
+        let before = self.entries.len().checked_sub(2).and_then(|index| self.entries.get(index));
+        &self.bytes[before.map_or(0, |entry| entry.end)..]
     }
 
     pub(super) fn tag(&self, tick: Tick) -> Option<ReleaseTag> {

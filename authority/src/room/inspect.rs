@@ -24,13 +24,23 @@ impl Room {
             Phase::Running { origin } => {
                 Some(self.config.descriptor.tick_rate().tick_at(self.clock.time().since(origin)))
             }
-            Phase::Lobby | Phase::Closed => None,
+            Phase::Lobby | Phase::Recovering | Phase::Closed => None,
         }
     }
 
     /// The head of the chain over all confirmed frames (A12).
     pub fn chain_head(&self) -> Digest {
         self.chain.head()
+    }
+
+    /// How often the room was restored from its log: what the next frame carries as its fence (A12).
+    pub fn fence(&self) -> u32 {
+        self.fences.current()
+    }
+
+    /// Whether the room was restored, and waits for frames that its log may lack; it confirms nothing meanwhile (A12).
+    pub fn is_recovering(&self) -> bool {
+        self.phase == Phase::Recovering
     }
 
     /// What is played.

@@ -41,6 +41,7 @@ impl Room {
             Ok(ClientMessage::Ephemeral { payload }) => self.handle_ephemeral(from, payload, now),
             Ok(ClientMessage::Ready { generation }) => self.handle_ready(seat, generation, now),
             Ok(ClientMessage::Leave) => self.leave(from.connection, seat, now),
+            Ok(ClientMessage::Tail(frames)) => self.handle_tail(from, &frames, now),
             // A second greeting breaks the order of messages.
             Ok(_) | Err(_) => {
                 self.stats.malformed_messages += 1;
@@ -51,7 +52,7 @@ impl Room {
 
     /// A1, A4, A5: inputs of another generation or epoch, or of a seat that does not take part yet, are refused whole.
     fn handle_inputs(&mut self, seat: Seat, message: &Inputs<'_>) {
-        let frontier = self.frontier();
+        let frontier = self.expected_frontier();
         let slot = &mut self.seats[seat.index()];
         let current = message.generation == self.config.descriptor.generation() && message.epoch == slot.epoch;
         let accepts = current && slot.is_active();

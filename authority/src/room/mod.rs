@@ -2,7 +2,7 @@
 //!
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
 //! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
-//! connections, seats and the room, `inspect` says what there is; the other files hold the parts that these work on.
+//! connections, seats and the room, `restore` makes a room of its log and `recovery` takes back what the log lacks, `inspect` says what there is; the other files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -51,6 +51,7 @@ mod confirm;
 mod connections;
 mod departures;
 mod event;
+mod fences;
 mod fifo;
 mod greeting;
 mod history;
@@ -58,8 +59,10 @@ mod inputs;
 mod inspect;
 mod messages;
 mod outbox;
+mod recovery;
 mod release;
 mod reports;
+mod restore;
 mod seats;
 mod secrets;
 mod stats;
@@ -80,8 +83,10 @@ pub use connections::MAX_CONNECTIONS;
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use greeting::StartError;
 pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use recovery::RECOVERY_WINDOW_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
+pub use restore::{RestoreConfig, RestoreError};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use stats::{RoomStats, SeatStats};
@@ -96,9 +101,11 @@ use crate::log::Record;
 use clock::{Clock, RoomTime};
 use commands::CommandQueue;
 use connections::{Connections, Stage};
+use fences::Fences;
 use history::History;
 use inputs::InputBuffer;
 use outbox::Outbox;
+use recovery::Recovery;
 use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
@@ -144,6 +151,8 @@ pub struct Room {
     /// When the next piece of history may be sent.
     next_catch_up: RoomTime,
     phase: Phase,
+    /// There is one while the phase says so.
+    recovery: Option<Recovery>,
     seats: Vec<SeatSlot>,
     next_claim: u64,
     connections: Connections,
@@ -151,6 +160,7 @@ pub struct Room {
     reports: Reports,
     history: History,
     chain: FrameChain,
+    fences: Fences,
     /// The frame being made, and the one before it.
     current: Frame,
     previous: Frame,
@@ -168,6 +178,8 @@ enum Phase {
     Running {
         origin: RoomTime,
     },
+    /// The room was restored, and waits for frames that its log lacks.
+    Recovering,
     Closed,
 }
 
@@ -178,17 +190,25 @@ impl Room {
     /// # Errors
     /// [`RoomConfigError`] when the config contradicts itself.
     pub fn new(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
+        let mut room = Room::assemble(config, secret)?;
+        room.record_creation();
+        Ok(room)
+    }
+
+    /// A room of which nothing is written down.
+    fn assemble(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
         config.check()?;
         let descriptor = &config.descriptor;
         let look_ahead = look_ahead_ticks(descriptor.tick_rate(), &config.rules, &descriptor.limits());
         let inputs = || InputBuffer::new(look_ahead, descriptor.limits().max_input_bytes);
         let frame = || Frame::new(descriptor.generation(), Tick::ZERO);
-        let mut room = Room {
+        Ok(Room {
             descriptor_bytes: descriptor.to_bytes(),
             keys: Keys::new(&secret),
             clock: Clock::default(),
             next_catch_up: RoomTime::default(),
             phase: Phase::Lobby,
+            recovery: None,
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,
             connections: Connections::new(config.message_budget()),
@@ -196,6 +216,7 @@ impl Room {
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             history: History::new(descriptor.seats()),
             chain: FrameChain::new(descriptor),
+            fences: Fences::default(),
             current: frame(),
             previous: frame(),
             release: Release::default(),
@@ -203,18 +224,17 @@ impl Room {
             outbox: Outbox::new(config.durability),
             stats: RoomStats::default(),
             config,
-        };
-        room.record_creation();
-        Ok(room)
+        })
     }
 
     fn record_creation(&mut self) {
         self.outbox.persist(&Record::Created {
             descriptor: &self.descriptor_bytes,
-            secret: self.keys.digest(),
+            secret: self.keys.secret(),
             rules: self.config.rules,
             grace_millis: self.config.grace_millis,
             start: self.config.start,
+            durability: self.config.durability,
         });
     }
 
@@ -284,6 +304,7 @@ impl Room {
         }
         self.clock.advance(now);
         self.expire_greetings();
+        self.end_recovery_if_due(now);
         self.expire_graces(now);
         self.confirm_due();
         self.send_history();
@@ -312,6 +333,7 @@ impl Room {
         let tick = match self.phase {
             Phase::Closed => return None,
             Phase::Lobby => None,
+            Phase::Recovering => self.recovery.as_ref().map(|recovery| recovery.end()),
             Phase::Running { origin } => Some(self.next_tick_time(origin)),
         };
         let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
@@ -337,7 +359,7 @@ impl Room {
     fn room_clock(&self, now: Moment) -> Option<RoomClock> {
         match self.phase {
             Phase::Running { origin } => Some(RoomClock { micros: self.clock.at(now).since(origin).as_micros() }),
-            Phase::Lobby | Phase::Closed => None,
+            Phase::Lobby | Phase::Recovering | Phase::Closed => None,
         }
     }
 

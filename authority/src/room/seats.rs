@@ -112,6 +112,28 @@ impl SeatSlot {
         self.raise_epoch();
     }
 
+    /// The seat's claim in an earlier run of the room.
+    pub(super) fn restore_claim(&mut self, claim: ClaimId, epoch: ControlEpoch) {
+        self.tenure = Tenure::Held { active: false };
+        self.claim = claim;
+        self.epoch = epoch;
+    }
+
+    /// Takes from a frame that was confirmed in an earlier run what follows from it: who took part, and the last input (A2).
+    pub(super) fn adopt(&mut self, tick: Tick, view: SeatFrame<'_>) {
+        self.inputs.take(tick);
+        if !self.is_held() || view.epoch != self.epoch {
+            return;
+        }
+        let takes_part = matches!(view.presence, Presence::Human | Presence::Disconnected);
+        self.tenure = Tenure::Held { active: self.is_active() || takes_part };
+        if let Some(input) = view.input.filter(|_| takes_part && !view.substituted) {
+            self.last.clear();
+            self.last.extend_from_slice(input);
+            self.has_last = true;
+        }
+    }
+
     /// Lets a held seat take part in ticks, or not.
     pub(super) fn set_active(&mut self, active: bool) {
         if self.is_held() {

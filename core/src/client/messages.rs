@@ -43,6 +43,7 @@ impl Client {
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
                 self.pace.handle_clock(clock, now);
+                self.recovering = false;
                 if !mem::replace(&mut self.started, true) {
                     self.outbox.push_event(ClientEvent::Started);
                 }
@@ -59,6 +60,10 @@ impl Client {
             }
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
+            }
+            RoomMessage::TailWanted { generation, next } => {
+                self.check_generation(generation)?;
+                self.send_tail(generation, next);
             }
             _ => return Err(EndReason::Protocol),
         }
@@ -140,7 +145,9 @@ impl Client {
             let abbreviated = index > 0 || !frames.complete;
             self.take_frame(&mut cursor, abbreviated, frames.generation, tick, seats)?;
         }
-        cursor.finish().map_err(|error| EndReason::Message(MessageError::Encoding(error)))
+        cursor.finish().map_err(|error| EndReason::Message(MessageError::Encoding(error)))?;
+        self.tail.release(frames.first.saturating_add(u64::from(frames.count)), frames.tag);
+        Ok(())
     }
 
     fn take_frame(
@@ -164,7 +171,7 @@ impl Client {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
-        chain.extend(&self.base);
+        chain.extend_encoded(self.tail.push(&self.base));
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
         Ok(())
@@ -200,7 +207,9 @@ impl Client {
     pub(super) fn send_hello(&mut self) {
         let next = self.session.as_ref().map_or(Tick::ZERO, Session::received);
         let entry = match self.claimed {
-            Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
+            Some(Claimed { seat, token, generation, .. }) => {
+                Entry::Resume { seat, token, generation, next, fence: self.tail.fence() }
+            }
             None => Entry::Join { ticket: &[] },
         };
         let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
@@ -268,6 +277,18 @@ impl Client {
 
     pub(super) fn send_ephemeral_message(&mut self, payload: &[u8]) {
         self.outbox.push_message(|out| ClientMessage::Ephemeral { payload }.encode_into(out));
+    }
+
+    /// Gives the room back what it lost (A12). Nothing is sampled until its clock runs again, and what was sent before may have
+    /// been too far ahead of it.
+    fn send_tail(&mut self, generation: Generation, next: Tick) {
+        let Some(seats) = self.descriptor().map(MatchDescriptor::seats) else { return };
+        let outbox = &mut self.outbox;
+        self.tail.answer(generation, seats, next, |frames| {
+            outbox.push_message(|out| ClientMessage::Tail(frames).encode_into(out));
+        });
+        self.recovering = true;
+        self.unsent = Tick::ZERO;
     }
 
     pub(super) fn send_leave(&mut self) {

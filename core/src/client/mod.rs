@@ -67,12 +67,14 @@
 mod messages;
 mod outbox;
 mod pace;
+mod tail;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use self::outbox::Outbox;
 use self::pace::Pace;
+use self::tail::Tail;
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
@@ -356,6 +358,10 @@ pub struct Client {
     claimed: Option<Claimed>,
     session: Option<Session>,
     chain: Option<FrameChain>,
+    /// The newest frames, for a room that lost them.
+    tail: Tail,
+    /// The room was restarted, and its clock does not run yet.
+    recovering: bool,
     pace: Pace,
     /// Where the present is wanted, within this turn's bounds.
     target: Tick,
@@ -391,6 +397,8 @@ impl Client {
             claimed: None,
             session: None,
             chain: None,
+            tail: Tail::default(),
+            recovering: false,
             target: Tick::ZERO,
             sample_target: Tick::ZERO,
             now: Moment::ZERO,
@@ -416,6 +424,7 @@ impl Client {
         self.connected = true;
         self.greeted = false;
         self.base_is_known = false;
+        self.recovering = false;
         self.pace.handle_connected(now);
         self.send_hello();
     }
@@ -434,7 +443,7 @@ impl Client {
         self.now = now;
         self.send_ping_if_due();
         let Some(session) = &self.session else { return };
-        if !self.started || self.end.is_some() {
+        if !self.started || self.recovering || self.end.is_some() {
             (self.target, self.sample_target) = (Tick::ZERO, Tick::ZERO);
             return;
         }

@@ -10,6 +10,14 @@ use crate::tick::{Moment, Tick};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Encode, Decode)]
 pub struct ReleaseTag(pub [u8; 8]);
 
+impl ReleaseTag {
+    /// Whether two tags are equal, in time that does not depend on where they differ.
+    #[must_use]
+    pub fn matches(&self, other: &ReleaseTag) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
 /// A position on the room's clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Encode, Decode)]
 pub struct RoomClock {
