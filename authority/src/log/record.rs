@@ -1,4 +1,7 @@
 //! The records themselves: all that makes a restored room the same room (A12).
+//!
+//! A record says what changed, in the order in which it changed; what took effect on a tick comes before that tick's frame. What
+//! ends with its transport (who was ready, votes, a countdown, an activation that was only scheduled) is not written down.
 
 use alloc::vec::Vec;
 
@@ -10,9 +13,9 @@ use retick_core::identity::MAX_DESCRIPTOR_BYTES;
 use retick_core::input::MAX_INPUT_BYTES;
 use retick_core::seat::{ControlEpoch, Generation, MAX_SEATS, Seat};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClaimId, RoomRules};
+use retick_core::wire::{ClaimId, PlayerId, RoomClock, Settlement};
 
-use crate::room::{ClosedCause, Durability, RoomSecret, StartPolicy, VacancyCause};
+use crate::room::{BotLeaseId, ClosedCause, Durability, RoomSecret, RoomSettings, SeatTransition, VacancyCause};
 
 /// Most bytes of a record.
 pub const MAX_RECORD_BYTES: usize = 512 * 1024;
@@ -22,7 +25,7 @@ pub(crate) const MAX_FRAME_BYTES: usize =
     MAX_SEATS as usize * (MAX_INPUT_BYTES + 16) + MAX_COMMANDS_PER_FRAME * (MAX_COMMAND_BYTES + 8) + 128;
 
 const _: () = assert!(MAX_RECORD_BYTES > MAX_FRAME_BYTES + 64, "a frame's record fits");
-const _: () = assert!(MAX_RECORD_BYTES > MAX_DESCRIPTOR_BYTES + 128, "the first record fits");
+const _: () = assert!(MAX_RECORD_BYTES > MAX_DESCRIPTOR_BYTES + 1024, "the first record fits");
 
 /// One thing that a room must not forget (A12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
@@ -31,27 +34,36 @@ pub enum Record<'a> {
     Created {
         /// The match, encoded.
         descriptor: &'a [u8],
-        /// The room's secret, from which tokens and tags follow: whoever reads the log can forge both.
+        /// The room's secret, from which tokens and tags follow. Whoever can read a log can take any seat in its room.
         secret: RoomSecret,
-        /// The rules that stand in the greeting.
-        rules: RoomRules,
-        /// How long a lost seat is kept, in milliseconds.
-        grace_millis: u64,
-        /// When tick 0 begins.
-        start: StartPolicy,
-        /// What waits for the log in the room's first run.
-        durability: Durability,
+        /// Everything else that the room was made with.
+        settings: RoomSettings,
     },
-    /// A seat was claimed (A5). Its resume token follows from the room's secret, the seat and the claim.
+    /// A seat was claimed (A5): its holder is joining, and whoever held it before has no claim any more.
     Claimed {
         /// The seat.
         seat: Seat,
         /// The claim.
         claim: ClaimId,
+        /// The control epoch that the seat has once it is activated.
+        epoch: ControlEpoch,
+        /// Who it is, if that is known (V1).
+        player: Option<PlayerId>,
+    },
+    /// The driver of a seat changed (A5).
+    SeatChanged {
+        /// The seat.
+        seat: Seat,
+        /// How.
+        transition: SeatTransition,
+        /// The first tick of the new driver; its frame was not confirmed yet.
+        tick: Tick,
         /// The seat's new control epoch.
         epoch: ControlEpoch,
+        /// The lease, where the new driver is a bot.
+        lease: Option<BotLeaseId>,
     },
-    /// A seat's transport was lost, and its grace began (A6).
+    /// A seat's transport was lost, and its grace began (A6). A seat that was not activated yet must be ready again.
     Disconnected {
         /// The seat.
         seat: Seat,
@@ -60,20 +72,74 @@ pub enum Record<'a> {
     Resumed {
         /// The seat.
         seat: Seat,
+        /// Number of the newest token of this claim; the first has 0.
+        rotation: u32,
+        /// Number of the oldest token of this claim that is still valid.
+        proven: u32,
+        /// The claim's control epoch: a new one where a bot had taken the seat.
+        epoch: ControlEpoch,
     },
-    /// A seat was given up (A5, S6).
+    /// The owner of a seat has proved that it received a token: older ones are not valid any more (A6).
+    TokenProven {
+        /// The seat.
+        seat: Seat,
+        /// Number of the token.
+        rotation: u32,
+    },
+    /// A seat was given up (A5). What that does to its driver stands in the [`Record::SeatChanged`] behind it.
     Vacated {
         /// The seat.
         seat: Seat,
-        /// The seat's new control epoch.
-        epoch: ControlEpoch,
         /// Why.
         cause: VacancyCause,
+        /// Whether its owner may still come back, without a grace, while a bot plays. Otherwise the claim has ended.
+        retained: bool,
     },
     /// Tick 0 of a generation began.
     Started {
         /// The generation.
         generation: Generation,
+    },
+    /// The clock was stopped (A15).
+    Paused {
+        /// The generation.
+        generation: Generation,
+        /// The first tick that is not confirmed before the clock goes on.
+        tick: Tick,
+        /// Where the clock stands.
+        clock: RoomClock,
+    },
+    /// The clock went on from where it stood (A15).
+    Unpaused {
+        /// The generation.
+        generation: Generation,
+    },
+    /// The room was locked, or opened (V1).
+    Locked {
+        /// Whether it is locked now.
+        locked: bool,
+    },
+    /// A new generation was set up (A10): history, reports, results, pauses and the chain start anew, seats keep their holders and
+    /// epochs. Its clock runs from the next [`Record::Started`] on.
+    Reconfigured {
+        /// The match with its new config, encoded.
+        descriptor: &'a [u8],
+    },
+    /// A seat said how the match ended (A15).
+    Result {
+        /// The seat.
+        seat: Seat,
+        /// The state that says so: `n` for `S(n)`.
+        tick: Tick,
+        /// The game's bytes.
+        result: &'a [u8],
+    },
+    /// The match was settled (A15).
+    Settled {
+        /// The generation.
+        generation: Generation,
+        /// How.
+        settlement: Settlement<'a>,
     },
     /// A tick was confirmed.
     Frame {

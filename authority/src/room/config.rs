@@ -2,8 +2,11 @@
 
 use bincode::{BorrowDecode, Encode};
 use retick_core::identity::MatchDescriptor;
+use retick_core::seat::Seat;
 use retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS;
 use retick_core::wire::RoomRules;
+
+use super::policy::{MAX_COUNTDOWN_MILLIS, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 
 /// Default of [`RoomRules::hard_tolerance_ticks`] (A1).
 pub const DEFAULT_HARD_TOLERANCE_TICKS: u16 = 6;
@@ -15,19 +18,11 @@ pub const DEFAULT_GRACE_MILLIS: u64 = 15_000;
 pub const DEFAULT_GREETING_MILLIS: u64 = 5_000;
 /// Default of [`RoomConfig::messages_per_second`] (A11).
 pub const DEFAULT_MESSAGES_PER_SECOND: u32 = 120;
+/// Default of [`RoomConfig::max_observers`] (A14).
+pub const DEFAULT_MAX_OBSERVERS: u16 = 16;
 
 /// Most of [`RoomRules::checksum_cadence_ticks`]: what a client's default window of checkpoints holds (A7).
 pub const MAX_CHECKSUM_CADENCE_TICKS: u32 = DEFAULT_CHECKPOINT_WINDOW_TICKS;
-
-/// When tick 0 begins (A15).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Encode, BorrowDecode)]
-pub enum StartPolicy {
-    /// Once every seat was claimed, and everyone who still holds one is ready.
-    #[default]
-    WhenFull,
-    /// When [`Room::start`](super::Room::start) is called, with the seats that are claimed by then.
-    Manual,
-}
 
 /// What is waited for before something is transmitted (A12). What a restarted room may lack follows from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Encode, BorrowDecode)]
@@ -53,18 +48,71 @@ pub struct RoomConfig {
     pub grace_millis: u64,
     /// How long a connection may stay without a greeting, in milliseconds of the room's clock.
     pub greeting_millis: u64,
-    /// When tick 0 begins.
+    /// How seats change hands (A5).
+    pub seats: SeatPolicy,
+    /// When tick 0 begins (A15).
     pub start: StartPolicy,
+    /// Who may stop the clock (A15).
+    pub pause: PausePolicy,
+    /// Who may swap the session config (A10).
+    pub reconfigure: ReconfigurePolicy,
     /// What is waited for before something is transmitted.
     pub durability: Durability,
     /// Messages that a connection may send per second (A11). The budget is never below
     /// [`RoomConfig::message_budget`]'s floor.
     pub messages_per_second: u32,
+    /// Most connections that watch without a seat (A14).
+    pub max_observers: u16,
+}
+
+/// Everything that a room is made with but what is played: what its first record holds beside the descriptor (A12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
+pub struct RoomSettings {
+    /// [`RoomConfig::rules`].
+    pub rules: RoomRules,
+    /// [`RoomConfig::grace_millis`].
+    pub grace_millis: u64,
+    /// [`RoomConfig::greeting_millis`].
+    pub greeting_millis: u64,
+    /// [`RoomConfig::seats`].
+    pub seats: SeatPolicy,
+    /// [`RoomConfig::start`].
+    pub start: StartPolicy,
+    /// [`RoomConfig::pause`].
+    pub pause: PausePolicy,
+    /// [`RoomConfig::reconfigure`].
+    pub reconfigure: ReconfigurePolicy,
+    /// [`RoomConfig::durability`].
+    pub durability: Durability,
+    /// [`RoomConfig::messages_per_second`].
+    pub messages_per_second: u32,
+    /// [`RoomConfig::max_observers`].
+    pub max_observers: u16,
+}
+
+impl RoomSettings {
+    /// The config of a room that plays `descriptor` with these settings.
+    #[must_use]
+    pub fn with(self, descriptor: MatchDescriptor) -> RoomConfig {
+        RoomConfig {
+            descriptor,
+            rules: self.rules,
+            grace_millis: self.grace_millis,
+            greeting_millis: self.greeting_millis,
+            seats: self.seats,
+            start: self.start,
+            pause: self.pause,
+            reconfigure: self.reconfigure,
+            durability: self.durability,
+            messages_per_second: self.messages_per_second,
+            max_observers: self.max_observers,
+        }
+    }
 }
 
 impl RoomConfig {
-    /// The defaults for a match: tolerance 6 ticks, a report every 120, grace 15 s, greeting 5 s, start when full, no
-    /// durability, 120 messages per second.
+    /// The defaults for a match: tolerance 6 ticks, a report every 120, grace 15 s, greeting 5 s, fixed seats, start when full, no
+    /// pauses, one config, no durability, 120 messages per second, 16 observers.
     #[must_use]
     pub fn new(descriptor: MatchDescriptor) -> RoomConfig {
         RoomConfig {
@@ -75,9 +123,29 @@ impl RoomConfig {
             },
             grace_millis: DEFAULT_GRACE_MILLIS,
             greeting_millis: DEFAULT_GREETING_MILLIS,
+            seats: SeatPolicy::default(),
             start: StartPolicy::default(),
+            pause: PausePolicy::default(),
+            reconfigure: ReconfigurePolicy::default(),
             durability: Durability::default(),
             messages_per_second: DEFAULT_MESSAGES_PER_SECOND,
+            max_observers: DEFAULT_MAX_OBSERVERS,
+        }
+    }
+
+    /// Everything but what is played.
+    pub fn settings(&self) -> RoomSettings {
+        RoomSettings {
+            rules: self.rules,
+            grace_millis: self.grace_millis,
+            greeting_millis: self.greeting_millis,
+            seats: self.seats,
+            start: self.start,
+            pause: self.pause,
+            reconfigure: self.reconfigure,
+            durability: self.durability,
+            messages_per_second: self.messages_per_second,
+            max_observers: self.max_observers,
         }
     }
 
@@ -106,6 +174,21 @@ impl RoomConfig {
         if cadence > most {
             return Err(RoomConfigError::Cadence { cadence, most });
         }
+        self.check_start()?;
+        match self.seats.initial_bots.first_beyond(self.descriptor.seats()) {
+            Some(seat) => Err(RoomConfigError::BotSeat { seat }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_start(&self) -> Result<(), RoomConfigError> {
+        let StartPolicy::Minimum { seats, countdown_millis } = self.start else { return Ok(()) };
+        if !(1..=self.descriptor.seats().count()).contains(&usize::from(seats)) {
+            return Err(RoomConfigError::Minimum { seats });
+        }
+        if countdown_millis > MAX_COUNTDOWN_MILLIS {
+            return Err(RoomConfigError::Countdown { countdown_millis });
+        }
         Ok(())
     }
 }
@@ -132,4 +215,22 @@ pub enum RoomConfigError {
     /// The checksum cadence is zero.
     #[error("the checksum cadence is zero")]
     NoCadence,
+    /// A bot is to play a seat that the match does not have (A5).
+    #[error("a bot on seat {seat}, which the match does not have")]
+    BotSeat {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The start waits for nobody, or for more players than there are seats (A15).
+    #[error("a start with {seats} seats, which is none or more than the match has")]
+    Minimum {
+        /// Seats configured.
+        seats: u8,
+    },
+    /// The start's countdown is too long (A15).
+    #[error("a countdown of {countdown_millis} ms, of which {MAX_COUNTDOWN_MILLIS} are allowed")]
+    Countdown {
+        /// Milliseconds configured.
+        countdown_millis: u32,
+    },
 }

@@ -68,7 +68,7 @@ impl Room {
         let slot = &mut self.seats[seat.index()];
         slot.vacate();
         self.commands.discard(seat);
-        self.outbox.persist(&Record::Vacated { seat, epoch: slot.epoch, cause });
+        self.outbox.persist(&Record::Vacated { seat, cause, retained: false });
         self.outbox.event(RoomEvent::SeatVacated { seat, cause });
     }
 

@@ -7,9 +7,9 @@ use retick_core::wire::{
     ResumeToken, RoomClock, RoomMessage, Welcome,
 };
 
-use super::config::StartPolicy;
 use super::connections::{Feed, Stage};
 use super::event::{CloseCause, ConnectionId, RoomEvent};
+use super::policy::StartPolicy;
 use super::seats::SeatState;
 use super::{Phase, Room};
 use crate::log::Record;
@@ -101,7 +101,7 @@ impl Room {
         let claim = ClaimId(self.next_claim);
         self.next_claim += 1;
         slot.claim(claim, connection);
-        self.outbox.persist(&Record::Claimed { seat, claim, epoch: slot.epoch });
+        self.outbox.persist(&Record::Claimed { seat, claim, epoch: slot.epoch, player: None });
         self.outbox.event(RoomEvent::SeatClaimed { seat, claim, connection });
         Ok(seat)
     }
@@ -121,7 +121,7 @@ impl Room {
         let slot = &mut self.seats[seat.index()];
         let superseded = slot.connection.replace(connection);
         slot.grace_end = None;
-        self.outbox.persist(&Record::Resumed { seat });
+        self.outbox.persist(&Record::Resumed { seat, rotation: ROTATION, proven: ROTATION, epoch: slot.epoch });
         if let Some(older) = superseded {
             self.connections.remove(older);
             self.outbox.transmit([older], &RoomMessage::Closing(CloseReason::Superseded));

@@ -59,6 +59,7 @@ mod inputs;
 mod inspect;
 mod messages;
 mod outbox;
+mod policy;
 mod recovery;
 mod release;
 mod reports;
@@ -68,6 +69,7 @@ mod secrets;
 mod stats;
 #[cfg(test)]
 mod steady_state;
+mod transitions;
 
 pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
@@ -77,12 +79,14 @@ pub use commands::{
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
-    DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig, RoomConfigError, StartPolicy,
+    DEFAULT_MAX_OBSERVERS, DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig,
+    RoomConfigError, RoomSettings,
 };
 pub use connections::MAX_CONNECTIONS;
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use greeting::StartError;
 pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
@@ -90,6 +94,7 @@ pub use restore::{RestoreConfig, RestoreError};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use stats::{RoomStats, SeatStats};
+pub use transitions::{BotLease, BotLeaseId, SeatTransition};
 
 use alloc::vec::Vec;
 
@@ -191,7 +196,8 @@ impl Room {
     /// [`RoomConfigError`] when the config contradicts itself.
     pub fn new(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
         let mut room = Room::assemble(config, secret)?;
-        room.record_creation();
+        let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
+        room.outbox.persist(&Record::Created { descriptor, secret, settings });
         Ok(room)
     }
 
@@ -225,17 +231,6 @@ impl Room {
             stats: RoomStats::default(),
             config,
         })
-    }
-
-    fn record_creation(&mut self) {
-        self.outbox.persist(&Record::Created {
-            descriptor: &self.descriptor_bytes,
-            secret: self.keys.secret(),
-            rules: self.config.rules,
-            grace_millis: self.config.grace_millis,
-            start: self.config.start,
-            durability: self.config.durability,
-        });
     }
 
     /// A transport was opened. Its first message must be a greeting, within [`RoomConfig::greeting_millis`].

@@ -242,7 +242,7 @@ mod tests {
         let mut outbox = Outbox::new(Durability::None);
         outbox.event(EVENT);
         let seat = Seat::new(0).expect("valid");
-        outbox.persist(&Record::Resumed { seat });
+        outbox.persist(&Record::Disconnected { seat });
         outbox.transmit([], &closing());
         assert!(matches!(outbox.poll(), Some(Output::Persist { sequence: 1, .. })));
         assert_eq!(outbox.poll(), Some(Output::Event(EVENT)));

@@ -8,7 +8,8 @@ use retick_core::seat::{Generation, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, ReleaseTag, ResumeToken};
 
-/// The secret of one room, from the caller's source of randomness. It stands in the room's log, and no two rooms may share one: tokens are bound to a room by its secret (A6, A12).
+/// The secret of one room, from the caller's source of randomness. A restored room needs the same one, and no two rooms may
+/// share one: tokens are bound to a room by its secret (A6, A12).
 #[derive(Clone, Copy, PartialEq, Eq, Encode, BorrowDecode)]
 pub struct RoomSecret(pub [u8; 32]);
 
@@ -23,7 +24,6 @@ impl fmt::Debug for RoomSecret {
 pub(super) struct Keys {
     token: [u8; 32],
     release: [u8; 32],
-    secret: RoomSecret,
 }
 
 impl fmt::Debug for Keys {
@@ -37,13 +37,7 @@ impl Keys {
         Keys {
             token: blake3::derive_key("retick 2026 resume token key v1", &secret.0),
             release: blake3::derive_key("retick 2026 release tag key v1", &secret.0),
-            secret: *secret,
         }
-    }
-
-    /// What the keys follow from, for the log.
-    pub(super) fn secret(&self) -> RoomSecret {
-        self.secret
     }
 
     /// The token of a seat's claim. `rotation` counts the tokens of that claim.
