@@ -25,6 +25,11 @@ impl Fences {
         self.current = fence;
     }
 
+    /// The history begins anew.
+    pub(super) fn forget_frames(&mut self) {
+        self.runs.clear();
+    }
+
     /// A frame becomes part of the history.
     pub(super) fn handle_frame(&mut self, tick: Tick, fence: u32) {
         if self.newest() != Some(fence) {

@@ -90,7 +90,7 @@ pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, 
 pub use recovery::RECOVERY_WINDOW_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
-pub use restore::{RestoreConfig, RestoreError};
+pub use restore::{RecordError, RestoreError};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use stats::{RoomStats, SeatStats};

@@ -110,8 +110,9 @@ impl Outbox {
         }
     }
 
-    /// The log holds every record up to this one, from an earlier run.
-    pub(super) fn continue_behind(&mut self, sequence: u64) {
+    /// The log holds every record up to this one, from earlier runs; in this one it is waited for like this.
+    pub(super) fn continue_behind(&mut self, sequence: u64, durability: Durability) {
+        self.durability = durability;
         (self.recorded, self.recorded_beside_frames, self.persisted) = (sequence, sequence, sequence);
     }
 

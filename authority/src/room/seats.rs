@@ -119,6 +119,12 @@ impl SeatSlot {
         self.epoch = epoch;
     }
 
+    /// The seat's control epoch in an earlier run.
+    pub(super) fn restore_epoch(&mut self, epoch: ControlEpoch) {
+        self.epoch = epoch;
+        self.has_last = false;
+    }
+
     /// Takes from a frame that was confirmed in an earlier run what follows from it: who took part, and the last input (A2).
     pub(super) fn adopt(&mut self, tick: Tick, view: SeatFrame<'_>) {
         self.inputs.take(tick);

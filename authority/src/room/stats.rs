@@ -33,6 +33,8 @@ pub struct RoomStats {
     pub refused_connections: u64,
     /// `Ready` messages of another generation.
     pub stale_readies: u64,
+    /// Tails of history that did not prove themselves after a restart (A12).
+    pub unproved_tails: u64,
     /// States whose reports differ (A8).
     pub desyncs: u64,
     /// The sum over all seats.

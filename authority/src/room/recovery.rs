@@ -1,0 +1,334 @@
+//! The recovery window: what a restored room takes back from clients before it goes on (A12).
+//!
+//! A log that is not forced to the disk with every frame may lack the newest ones, which clients have. For a while the restored room
+//! confirms nothing, and asks whoever returns for the frames behind its log. A release's tag, which only the room can make, proves
+//! them, whoever brings them. Of what was proved the room takes the longest of the latest run, and then goes on. Who has something
+//! else is told that its history has forked.
+//!
+//! Every run marks its frames with a fence of its own, and wrote that down before it confirmed one. So the tick and the fence of a
+//! client's newest frame say whether its history is the room's.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use retick_core::codec::wire::Cursor;
+use retick_core::digest::Digest;
+use retick_core::frame::{Frame, FrameChain, FrameError, FrameKey, FrameRunReader};
+use retick_core::seat::{Generation, Seat, SeatCount, SeatSet};
+use retick_core::tick::{Moment, Tick};
+use retick_core::wire::{
+    CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Refusal, RoomClock, RoomMessage,
+};
+
+use super::clock::RoomTime;
+use super::connections::{Feed, Stage};
+use super::event::{ConnectionId, RoomEvent};
+use super::messages::Sender;
+use super::secrets::Keys;
+use super::{Phase, Room};
+use crate::log::MAX_FRAME_BYTES;
+
+/// Longest recovery window, in milliseconds of the room's clock. It ends when everyone who held a seat is back.
+pub const RECOVERY_WINDOW_MILLIS: u64 = 5_000;
+
+/// Most bytes of frames that are kept until the window ends.
+const MAX_LINE_BYTES: usize = MAX_TAIL_BYTES + 2 * MAX_FRAME_BYTES;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    end: usize,
+    /// The chain's head with this frame.
+    head: Digest,
+}
+
+/// Frames that follow on the log, in their self-contained form.
+#[derive(Clone, Debug)]
+struct Line {
+    first: Tick,
+    /// The chain's head before them.
+    start: Digest,
+    entries: Vec<Entry>,
+    bytes: Vec<u8>,
+    /// The fence of the last of them.
+    fence: Option<u32>,
+}
+
+impl Line {
+    fn end(&self) -> Tick {
+        self.first.saturating_add(self.entries.len() as u64)
+    }
+
+    /// How many of them lie before `tick`, if it is no further than their end.
+    fn count_before(&self, tick: Tick) -> Option<usize> {
+        let count = usize::try_from(tick.index().checked_sub(self.first.index())?).ok()?;
+        (count <= self.entries.len()).then_some(count)
+    }
+
+    fn cut(&mut self, count: usize) {
+        self.entries.truncate(count);
+        self.bytes.truncate(self.entries.last().map_or(0, |entry| entry.end));
+    }
+
+    fn frames(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = core::iter::once(0).chain(self.entries.iter().map(|entry| entry.end));
+        starts.zip(&self.entries).map(|(start, entry)| &self.bytes[start..entry.end])
+    }
+}
+
+/// What became of frames that a client gave back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Offered {
+    Proved,
+    Unproved,
+}
+
+/// A window that is open.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    end: RoomTime,
+    line: Line,
+    /// The furthest end that the line ever had.
+    reach: Tick,
+    /// The first tick that each seat's client does not have, as it says.
+    claimed: Vec<Tick>,
+    /// Seats whose client brought frames that prove nothing.
+    unproved: SeatSet,
+    frames: [Frame; 2],
+    offered: Line,
+}
+
+impl Recovery {
+    pub(super) fn new(end: RoomTime, frontier: Tick, head: Digest, seats: SeatCount) -> Recovery {
+        let line = Line { first: frontier, start: head, entries: Vec::new(), bytes: Vec::new(), fence: None };
+        Recovery {
+            end,
+            offered: line.clone(),
+            line,
+            reach: frontier,
+            claimed: vec![Tick::ZERO; seats.count()],
+            unproved: SeatSet::EMPTY,
+            frames: [(); 2].map(|()| Frame::new(Generation::default(), Tick::ZERO)),
+        }
+    }
+
+    /// When the window ends at the latest.
+    pub(super) fn end(&self) -> RoomTime {
+        self.end
+    }
+
+    /// Takes frames in if they follow on what is known, prove themselves, and lead further.
+    ///
+    /// # Errors
+    /// [`FrameError`] when they are no frames.
+    fn offer(&mut self, frames: &Frames<'_>, prover: &Prover<'_>) -> Result<Offered, FrameError> {
+        let end = frames.first.saturating_add(u64::from(frames.count));
+        let (Some(kept), true) = (self.line.count_before(frames.first), frames.complete) else {
+            return Ok(Offered::Unproved);
+        };
+        if frames.generation != prover.generation || end.since(self.line.first) > MAX_TAIL_TICKS as u64 {
+            return Ok(Offered::Unproved);
+        }
+        if self.read(frames, kept, prover)? == Offered::Unproved {
+            return Ok(Offered::Unproved);
+        }
+        let tag = prover.keys.release_tag(frames.generation, end, self.offered.head());
+        if self.offered.fence >= Some(prover.fence) || !tag.matches(&frames.tag) {
+            return Ok(Offered::Unproved);
+        }
+        if (self.offered.fence, end) > (self.line.fence, self.line.end()) {
+            self.extend_line(kept);
+        }
+        Ok(Offered::Proved)
+    }
+
+    /// Reads the frames into `offered`, and chains them behind the first `kept` of the line.
+    fn read(&mut self, frames: &Frames<'_>, kept: usize, prover: &Prover<'_>) -> Result<Offered, FrameError> {
+        let Recovery { line, offered, frames: [frame, before], .. } = self;
+        let last = kept.checked_sub(1).and_then(|last| line.entries.get(last));
+        offered.first = frames.first;
+        offered.start = last.map_or(line.start, |entry| entry.head);
+        offered.cut(0);
+        let kept_bytes = last.map_or(0, |entry| entry.end);
+        let mut chain = FrameChain::from_head(offered.start);
+        let mut run = FrameRunReader::new(frames.body);
+        for offset in 0..frames.count {
+            // Frames in which nothing changes take no bytes in a run, but as many as the others once they stand alone.
+            if kept_bytes + offered.bytes.len() > MAX_LINE_BYTES - MAX_FRAME_BYTES {
+                return Ok(Offered::Unproved);
+            }
+            let tick = frames.first.saturating_add(u64::from(offset));
+            let key = FrameKey { generation: frames.generation, tick, seats: prover.seats };
+            run.read(frame, (offset > 0).then_some(&*before), key)?;
+            let start = offered.bytes.len();
+            frame.encode_full(&mut offered.bytes);
+            chain.extend_encoded(&offered.bytes[start..]);
+            offered.entries.push(Entry { end: offered.bytes.len(), head: chain.head() });
+            offered.fence = Some(frame.fence());
+            core::mem::swap(frame, before);
+        }
+        run.finish()?;
+        Ok(Offered::Proved)
+    }
+
+    /// Puts what was offered behind the first `kept` frames of the line.
+    fn extend_line(&mut self, kept: usize) {
+        let Recovery { line, offered, reach, .. } = self;
+        line.cut(kept);
+        let start = line.bytes.len();
+        line.bytes.extend_from_slice(&offered.bytes);
+        let moved = |entry: &Entry| Entry { end: start + entry.end, head: entry.head };
+        line.entries.extend(offered.entries.iter().map(moved));
+        line.fence = offered.fence;
+        *reach = line.end().max(*reach);
+    }
+
+    /// Whether nothing more is to be had from the client of `seat`, which is back.
+    fn has_answered(&self, seat: Seat) -> bool {
+        let claimed = self.claimed.get(seat.index()).copied().unwrap_or_default();
+        claimed <= self.line.end() || self.unproved.contains(seat)
+    }
+}
+
+impl Line {
+    fn head(&self) -> Digest {
+        self.entries.last().map_or(self.start, |entry| entry.head)
+    }
+}
+
+/// What is needed to tell the room's own frames from others.
+struct Prover<'a> {
+    generation: Generation,
+    seats: SeatCount,
+    /// The fence of this run, which no frame has yet.
+    fence: u32,
+    keys: &'a Keys,
+}
+
+impl Room {
+    /// The first tick that nobody who is known to have frames has one of.
+    pub(super) fn expected_frontier(&self) -> Tick {
+        self.recovery.as_ref().map_or(self.frontier(), |recovery| recovery.line.end())
+    }
+
+    /// Whether a returner's frames are this room's, as far as two numbers say it: the first tick that it does not have, and the
+    /// fence of the frame before.
+    pub(super) fn check_history(&self, generation: Generation, next: Tick, fence: Option<u32>) -> Result<(), Refusal> {
+        let frontier = self.frontier();
+        // Another generation's ticks are another history.
+        let is_known = generation == self.config.descriptor.generation()
+            && if next > frontier {
+                // It has to prove them.
+                self.phase == Phase::Recovering && fence >= self.fences.newest() && fence < Some(self.fences.current())
+            } else {
+                fence.is_none() || fence == self.fences.before(next)
+            };
+        if is_known { Ok(()) } else { Err(Refusal::HistoryForked { room: frontier, client: next }) }
+    }
+
+    /// Opens the window, in a room that was restored.
+    pub(super) fn open_recovery(&mut self) {
+        let end = self.clock.time().plus_millis(RECOVERY_WINDOW_MILLIS);
+        let seats = self.config.descriptor.seats();
+        self.phase = Phase::Recovering;
+        self.recovery = Some(Recovery::new(end, self.frontier(), self.chain.head(), seats));
+    }
+
+    /// The client of `seat` is back, and says that it has every frame before `next`.
+    pub(super) fn await_tail(&mut self, seat: Seat, next: Tick) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.unproved.remove(seat);
+            if let Some(claimed) = recovery.claimed.get_mut(seat.index()) {
+                *claimed = next;
+            }
+        }
+    }
+
+    /// Asks a connection that was just greeted for what the log lacks. Also who has nothing learns that the clock stands still.
+    pub(super) fn ask_for_tail(&mut self, connection: ConnectionId) {
+        if self.phase == Phase::Recovering {
+            let (generation, next) = (self.config.descriptor.generation(), self.frontier());
+            self.outbox.transmit([connection], &RoomMessage::TailWanted { generation, next });
+        }
+    }
+
+    /// Frames that a client gives back. Once the window is over they come too late, and it is told so otherwise.
+    pub(super) fn handle_tail(&mut self, from: Sender, frames: &Frames<'_>, now: Moment) {
+        let Room { recovery: Some(recovery), keys, config, fences, .. } = self else { return };
+        let (generation, seats) = (config.descriptor.generation(), config.descriptor.seats());
+        let prover = Prover { generation, seats, fence: fences.current(), keys };
+        match recovery.offer(frames, &prover) {
+            Ok(Offered::Proved) => {}
+            Ok(Offered::Unproved) => {
+                self.stats.unproved_tails += 1;
+                recovery.unproved.insert(from.seat);
+            }
+            Err(_) => {
+                self.stats.malformed_messages += 1;
+                self.eject(from.connection, CloseReason::Malformed, now);
+            }
+        }
+    }
+
+    /// Ends the window when it is over, or when everyone is back and has answered.
+    pub(super) fn end_recovery_if_due(&mut self, now: Moment) {
+        let Some(recovery) = &self.recovery else { return };
+        let numbered = || self.config.descriptor.seats().seats().zip(&self.seats).filter(|(_, slot)| slot.is_held());
+        let is_back = |slot: &super::SeatSlot| slot.connection.is_some();
+        let settled = numbered().all(|(seat, slot)| is_back(slot) && recovery.has_answered(seat));
+        if settled || recovery.end <= self.clock.time() {
+            self.end_recovery(now);
+        }
+    }
+
+    fn end_recovery(&mut self, now: Moment) {
+        let Some((claimed, reach)) = self.recovery.as_ref().map(|it| (it.claimed.clone(), it.reach)) else { return };
+        let lost = self.frontier();
+        self.adopt_tail();
+        let (frontier, rate) = (self.frontier(), self.config.descriptor.tick_rate());
+        self.phase = Phase::Running { origin: self.clock.time().before(rate.moment_of(frontier)) };
+        if frontier < reach {
+            // Inputs were taken in for ticks that lie further ahead than a seat may buffer.
+            self.seats.iter_mut().for_each(|slot| slot.inputs.clear());
+        }
+        let seats = self.config.descriptor.seats().seats();
+        seats.zip(claimed).filter(|(_, next)| *next > frontier).for_each(|(seat, next)| self.fork(seat, next, now));
+        for (_, feed) in self.connections.feeds_mut() {
+            if *feed == Feed::Live {
+                *feed = Feed::CatchUp { next: lost };
+            }
+        }
+        let (generation, clock) = (self.config.descriptor.generation(), RoomClock { micros: rate.moment_of(frontier).as_micros() });
+        self.outbox.transmit(self.connections.seated(), &RoomMessage::Started { generation, clock });
+        self.outbox.event(RoomEvent::Recovered { frontier, returned_ticks: frontier.since(lost) });
+    }
+
+    /// A client has frames that the room goes on without.
+    fn fork(&mut self, seat: Seat, client: Tick, now: Moment) {
+        if let Some(connection) = self.seats[seat.index()].connection {
+            self.eject(connection, CloseReason::HistoryForked { room: self.frontier(), client }, now);
+        }
+    }
+
+    /// Makes what clients gave back part of the history, and closes the window.
+    pub(super) fn adopt_tail(&mut self) {
+        let Some(recovery) = self.recovery.take() else { return };
+        for bytes in recovery.line.frames() {
+            let decoded = self.current.decode_full(&mut Cursor::new(bytes), self.config.descriptor.seats());
+            debug_assert_eq!(decoded, Ok(()), "the line holds what a frame wrote");
+            if decoded.is_err() {
+                return;
+            }
+            self.adopt_current();
+            self.keep_current();
+            core::mem::swap(&mut self.current, &mut self.previous);
+        }
+    }
+
+    /// Takes from the current frame, which an earlier run confirmed, what seats do with it.
+    pub(super) fn adopt_current(&mut self) {
+        let tick = self.current.tick();
+        for (slot, view) in self.seats.iter_mut().zip(self.current.seats()) {
+            slot.adopt(tick, view);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Making a room of its log (A12): every record is replayed, and what contradicts the ones before it is refused.
+
+use alloc::vec::Vec;
+
+use retick_core::codec::wire::{Cursor, WireError};
+use retick_core::digest::Digest;
+use retick_core::frame::{FrameChain, FrameError};
+use retick_core::identity::{DescriptorError, MatchDescriptor};
+use retick_core::seat::{Generation, Seat};
+use retick_core::tick::Tick;
+use retick_core::wire::{ClaimId, MAX_TAIL_TICKS};
+
+use super::clock::{Clock, RoomTime};
+use super::config::{Durability, RoomConfigError};
+use super::event::ClosedCause;
+use super::history::History;
+use super::reports::Reports;
+use super::seats::{SeatSlot, SeatState};
+use super::transitions::SeatTransition;
+use super::{Phase, Room};
+use crate::log::{FIRST_SEQUENCE, FrameLog, Record};
+
+/// A log that no room can be made of.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RestoreError<E> {
+    /// The log can't be read.
+    #[error("{0}")]
+    Log(E),
+    /// A record is not what a room wrote behind the ones before it.
+    #[error("record {sequence}: {error}")]
+    Record {
+        /// Its number.
+        sequence: u64,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// The log holds no record.
+    #[error("the log is empty")]
+    Empty,
+    /// The room has ended.
+    #[error("the room has ended: {cause:?}")]
+    Ended {
+        /// Why.
+        cause: ClosedCause,
+    },
+}
+
+/// What about a record is not what a room wrote.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The log says that it is there, and does not give it.
+    #[error("it is missing")]
+    Missing,
+    /// It is malformed.
+    #[error("{0}")]
+    Malformed(#[from] WireError),
+    /// It is the first, and not a room's creation.
+    #[error("the log does not begin with a room's creation")]
+    NotCreated,
+    /// The match that it holds is malformed.
+    #[error("{0}")]
+    Descriptor(#[from] DescriptorError),
+    /// The room can't be made like this.
+    #[error("{0}")]
+    Config(#[from] RoomConfigError),
+    /// The frame that it holds is malformed.
+    #[error("{0}")]
+    Frame(#[from] FrameError),
+    /// The frames do not give the chain's head that stands in it.
+    #[error("the frame chain breaks: {expected} was written, the frames give {found}")]
+    Chain {
+        /// The head in the record.
+        expected: Digest,
+        /// The head that the frames give.
+        found: Digest,
+    },
+    /// It can't follow on the records before it.
+    #[error("it contradicts the records before it")]
+    Contradiction,
+}
+
+impl Room {
+    /// The room that wrote `log`: the same seats, claims, tokens, epochs, generation and history. Everyone who held a seat has lost
+    /// the connection, and a fresh grace. `durability` is that of the new run; what the log may lack follows from that of the last
+    /// one, and where it may lack frames the room waits for those who have them, at most [`RECOVERY_WINDOW_MILLIS`].
+    ///
+    /// The room goes on with the log's next sequence number. Its first record raises the fence. A log that forgets on its own must be
+    /// forced to the disk behind that one before anything is transmitted, whatever the durability: else two runs of the room might
+    /// confirm different frames under one fence.
+    ///
+    /// [`RECOVERY_WINDOW_MILLIS`]: super::RECOVERY_WINDOW_MILLIS
+    ///
+    /// # Errors
+    /// [`RestoreError`]; the log is as it was.
+    pub fn restore<L: FrameLog + ?Sized>(log: &mut L, durability: Durability) -> Result<Room, RestoreError<L::Error>> {
+        let (mut bytes, mut replay) = (Vec::new(), None);
+        let end = log.next_sequence();
+        for sequence in FIRST_SEQUENCE..end {
+            let refused = |error| RestoreError::Record { sequence, error };
+            if !log.read_into(sequence, &mut bytes).map_err(RestoreError::Log)? {
+                return Err(refused(RecordError::Missing));
+            }
+            let record = Record::decode(&bytes).map_err(|error| refused(error.into()))?;
+            match &mut replay {
+                None => replay = Some(Replay::new(&record).map_err(refused)?),
+                Some(replay) => replay.apply(&record).map_err(refused)?,
+            }
+        }
+        let replay = replay.ok_or(RestoreError::Empty)?;
+        match replay.ended {
+            Some(cause) => Err(RestoreError::Ended { cause }),
+            None => Ok(replay.finish(end.saturating_sub(1), durability)),
+        }
+    }
+
+    /// Sets another generation up (A10): seats keep their holders, everything that has a tick begins anew.
+    fn begin_generation(&mut self, descriptor: MatchDescriptor) {
+        self.descriptor_bytes = descriptor.to_bytes();
+        self.history = History::new(descriptor.seats());
+        self.chain = FrameChain::new(&descriptor);
+        self.reports = Reports::new(self.config.rules.checksum_cadence_ticks);
+        self.fences.forget_frames();
+        self.config.descriptor = descriptor;
+        self.phase = Phase::Lobby;
+    }
+}
+
+/// A room on its way out of its log.
+struct Replay {
+    room: Room,
+    /// What waited for the log in the run that the last record belongs to.
+    durability: Durability,
+    ended: Option<ClosedCause>,
+}
+
+impl Replay {
+    fn new(first: &Record<'_>) -> Result<Replay, RecordError> {
+        let Record::Created { descriptor, secret, settings } = *first else {
+            return Err(RecordError::NotCreated);
+        };
+        let config = settings.with(MatchDescriptor::from_bytes(descriptor)?);
+        let durability = config.durability;
+        Ok(Replay { room: Room::assemble(config, secret)?, durability, ended: None })
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<(), RecordError> {
+        require(self.ended.is_none())?;
+        match *record {
+            Record::Created { .. } => return Err(RecordError::Contradiction),
+            Record::Claimed { seat, claim, epoch, .. } => {
+                self.take_claim(claim)?;
+                self.slot(seat)?.restore_claim(claim, epoch);
+            }
+            Record::SeatChanged { seat, transition, epoch, .. } => {
+                let slot = self.slot(seat)?;
+                require(epoch >= slot.epoch)?;
+                slot.restore_epoch(epoch);
+                slot.set_active(transition == SeatTransition::EmptyToHuman || transition == SeatTransition::BotToHuman);
+            }
+            Record::Disconnected { seat } | Record::TokenProven { seat, .. } | Record::Resumed { seat, .. } => {
+                require(self.slot(seat)?.state() != SeatState::Free)?;
+            }
+            Record::Vacated { seat, .. } => {
+                let slot = self.slot(seat)?;
+                require(slot.is_held())?;
+                slot.vacate();
+            }
+            Record::Started { generation } => {
+                self.check_generation(generation)?;
+                require(self.room.phase == Phase::Lobby)?;
+                self.room.phase = Phase::Running { origin: RoomTime::default() };
+            }
+            Record::Paused { generation, .. } | Record::Unpaused { generation } | Record::Settled { generation, .. } => {
+                self.check_generation(generation)?;
+            }
+            Record::Result { seat, .. } => {
+                self.slot(seat)?;
+            }
+            Record::Locked { .. } => {}
+            Record::Reconfigured { descriptor } => self.reconfigure(MatchDescriptor::from_bytes(descriptor)?)?,
+            Record::Frame { tick, frame, head } => self.take_frame(tick, frame, head)?,
+            Record::Fence { fence, durability } => {
+                require(self.room.fences.current().checked_add(1) == Some(fence))?;
+                self.room.fences.raise(fence);
+                self.durability = durability;
+            }
+            Record::Closed { cause } => self.ended = Some(cause),
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, seat: Seat) -> Result<&mut SeatSlot, RecordError> {
+        self.room.seats.get_mut(seat.index()).ok_or(RecordError::Contradiction)
+    }
+
+    /// Claims are numbered in order, none twice.
+    fn take_claim(&mut self, claim: ClaimId) -> Result<(), RecordError> {
+        require(claim.0 >= self.room.next_claim)?;
+        self.room.next_claim = claim.0.checked_add(1).ok_or(RecordError::Contradiction)?;
+        Ok(())
+    }
+
+    fn check_generation(&self, generation: Generation) -> Result<(), RecordError> {
+        require(generation == self.room.config.descriptor.generation())
+    }
+
+    fn reconfigure(&mut self, descriptor: MatchDescriptor) -> Result<(), RecordError> {
+        let before = &self.room.config.descriptor;
+        let follows = descriptor.identity() == before.identity()
+            && descriptor.seats() == before.seats()
+            && before.generation().0.checked_add(1) == Some(descriptor.generation().0);
+        require(follows)?;
+        self.room.begin_generation(descriptor);
+        Ok(())
+    }
+
+    fn take_frame(&mut self, tick: Tick, bytes: &[u8], expected: Digest) -> Result<(), RecordError> {
+        let room = &mut self.room;
+        let (seats, generation) = (room.config.descriptor.seats(), room.config.descriptor.generation());
+        let mut cursor = Cursor::new(bytes);
+        room.current.decode_full(&mut cursor, seats)?;
+        cursor.finish()?;
+        let (frame, fences) = (&room.current, &room.fences);
+        require(room.phase != Phase::Lobby && frame.generation() == generation)?;
+        require(frame.tick() == tick && tick == room.history.frontier() && tick < Tick::MAX)?;
+        require(frame.fence() <= fences.current() && Some(frame.fence()) >= fences.newest())?;
+        room.adopt_current();
+        room.extend_history();
+        let found = room.chain.head();
+        if found != expected {
+            return Err(RecordError::Chain { expected, found });
+        }
+        core::mem::swap(&mut room.current, &mut room.previous);
+        Ok(())
+    }
+
+    /// Begins another run behind the log's last record.
+    fn finish(self, last: u64, durability: Durability) -> Room {
+        let Replay { mut room, durability: before, .. } = self;
+        room.config.durability = durability;
+        room.outbox.continue_behind(last, durability);
+        let fence = room.fences.current().saturating_add(1);
+        room.fences.raise(fence);
+        room.outbox.persist(&Record::Fence { fence, durability });
+        // Ticks that clients give back still have their place on the clock.
+        let (rate, frontier) = (room.config.descriptor.tick_rate(), room.frontier());
+        room.clock = Clock::starting_at(rate.moment_of(frontier.saturating_add(MAX_TAIL_TICKS as u64)));
+        let grace_end = room.clock.time().plus_millis(room.config.grace_millis);
+        room.seats.iter_mut().filter(|slot| slot.is_held()).for_each(|slot| slot.grace_end = Some(grace_end));
+        if room.phase != Phase::Lobby {
+            room.go_on(before);
+        }
+        room
+    }
+}
+
+impl Room {
+    /// The match had begun.
+    fn go_on(&mut self, before: Durability) {
+        if !self.seats.iter().any(SeatSlot::is_held) {
+            self.end(ClosedCause::Deserted);
+        } else if before == Durability::EveryFrame {
+            // Whatever was released is in the log.
+            let origin = self.config.descriptor.tick_rate().moment_of(self.frontier());
+            self.phase = Phase::Running { origin: self.clock.time().before(origin) };
+        } else {
+            self.open_recovery();
+        }
+    }
+}
+
+fn require(holds: bool) -> Result<(), RecordError> {
+    if holds { Ok(()) } else { Err(RecordError::Contradiction) }
+}
