@@ -10,7 +10,7 @@ use retick_benches::match_room::MatchRoom;
 use retick_benches::rollback::{Checksums, Rollback, Setup};
 use retick_core::chunked::Chunked;
 use retick_core::digest::Checksum;
-use retick_core::frame::{Frame, SeatFrame};
+use retick_core::frame::{Frame, FrameRunWriter, SeatFrame};
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
 use retick_core::seat::{Generation, Presence};
 use retick_core::tick::Tick;
@@ -83,9 +83,9 @@ fn frame_body() -> Vec<u8> {
         let (packed, presence) = ([Inputs::Moving.of(seat, 1000)], Presence::Human);
         frame.push_seat(SeatFrame { input: Some(&packed), presence, ..SeatFrame::default() });
     }
-    let mut body = Vec::new();
-    frame.encode_full(&mut body);
-    body
+    let mut run = FrameRunWriter::default();
+    run.push(&frame, None);
+    run.body().to_vec()
 }
 
 fn frames(body: &[u8]) -> RoomMessage<'_> {

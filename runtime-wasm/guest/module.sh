@@ -30,7 +30,7 @@ kernel_sources=(
   core/src/digest.rs
   core/src/event.rs
   core/src/event
-  core/src/frame.rs
+  core/src/frame
   core/src/identity.rs
   core/src/identity
   core/src/input

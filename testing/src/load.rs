@@ -164,7 +164,7 @@ impl RoomLoad {
     /// # Errors
     /// [`RoomConfigError`] when the default rules contradict each other.
     pub fn new(setup: LoadSetup) -> Result<RoomLoad, RoomConfigError> {
-        let descriptor = descriptor(setup.seats);
+        let descriptor = load_descriptor(setup.seats);
         let mut clients = Clients { identity: descriptor.identity(), ..Clients::default() };
         let mut rooms = Vec::with_capacity(setup.rooms);
         for number in 0..setup.rooms {
@@ -294,7 +294,7 @@ impl Clients {
         self.clear();
         let (generation, epoch) = (Generation(0), ControlEpoch(1));
         for (client, seat) in connections(setup.seats).zip(0..) {
-            let packed = input(seat, tick, setup.inputs);
+            let packed = load_input(seat, tick, setup.inputs);
             let inputs = InputRun::new(1, &packed).expect("one input of a few bytes is a run");
             self.push(client, &ClientMessage::Inputs(Inputs { generation, epoch, first: tick, inputs }));
             if tick.index() % u64::from(DEFAULT_CHECKSUM_CADENCE_TICKS) == 1 {
@@ -325,7 +325,11 @@ impl Clients {
 }
 
 /// A match of inputs with eight bytes. No game plays it: a room needs none.
-fn descriptor(seats: SeatCount) -> MatchDescriptor {
+///
+/// # Panics
+/// Never: its schema and manifest are valid.
+#[must_use]
+pub fn load_descriptor(seats: SeatCount) -> MatchDescriptor {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     const { assert!(LOAD_INPUT_BYTES == 8, "a field for each byte") };
     let schema = names.iter().fold(InputSchema::builder("load/v1"), |schema, name| schema.integer(name, 0..=255));
@@ -340,7 +344,8 @@ fn connections(seats: SeatCount) -> impl Iterator<Item = ConnectionId> {
 }
 
 /// A seat's input: its bytes differ from seat to seat, and from one change to the next.
-fn input(seat: u64, tick: Tick, change: InputChange) -> [u8; LOAD_INPUT_BYTES] {
+#[must_use]
+pub fn load_input(seat: u64, tick: Tick, change: InputChange) -> [u8; LOAD_INPUT_BYTES] {
     let change = match change {
         InputChange::EveryTick => tick.index(),
         InputChange::Every { ticks } => (tick.index() + seat) / ticks.max(1),
@@ -399,6 +404,19 @@ mod tests {
         assert_eq!(moving.up, held.up);
         assert_eq!(moving.down.messages, held.down.messages);
         assert!(2 * held.down.bytes < moving.down.bytes, "{held:?} against {moving:?}");
+    }
+
+    /// With eight bytes of input, which is more than most games need, and ticks that take three bytes, as they do for hours.
+    #[test]
+    fn a2_a_seat_gets_less_than_a_thousand_bytes_a_second_while_inputs_are_held() {
+        let mut load = played(four(InputChange::Every { ticks: 30 }, Persistence::NotAwaited), 1 << 14);
+        let before = load.traffic();
+        (0..600).for_each(|_| load.turn());
+        let (bytes, seconds) = (load.traffic().down.bytes - before.down.bytes, 10);
+        assert_eq!(load.check(), Ok(()));
+        let a_seat = bytes / (2 * 4 * seconds);
+        // What no form saves: a tag of eight bytes in each release, and what changes.
+        assert!((480..=1_000).contains(&a_seat), "{a_seat} bytes a second");
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! A run of frames on its way out, encoded once for all its receivers.
 
-use alloc::vec::Vec;
-
-use retick_core::frame::Frame;
+use retick_core::frame::{Frame, FrameRunWriter};
 use retick_core::seat::Generation;
 use retick_core::tick::Tick;
 use retick_core::wire::{Frames, MAX_FRAMES_PER_MESSAGE, MAX_ROOM_MESSAGE_BYTES, ReleaseTag, RoomMessage};
@@ -21,46 +19,43 @@ const _: () =
 #[derive(Clone, Debug, Default)]
 pub(super) struct Release {
     first: Tick,
-    count: u32,
     complete: bool,
-    body: Vec<u8>,
+    frames: FrameRunWriter,
 }
 
 impl Release {
     /// Empties the run and keeps its buffer.
     pub(super) fn clear(&mut self) {
-        self.count = 0;
-        self.body.clear();
+        self.frames.clear();
     }
 
     /// Adds the next frame. Only the first one may come without the frame before it.
     pub(super) fn add(&mut self, frame: &Frame, base: Option<&Frame>) {
-        if self.count == 0 {
+        if self.is_empty() {
             self.first = frame.tick();
             self.complete = base.is_none();
         }
-        self.count += 1;
-        frame.encode_after(base, &mut self.body);
+        self.frames.push(frame, base);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.frames.count() == 0
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.count >= MAX_FRAMES_PER_RELEASE || self.body.len() >= RELEASE_BYTES
+        self.frames.count() >= MAX_FRAMES_PER_RELEASE || self.frames.body().len() >= RELEASE_BYTES
     }
 
     /// The run as a message. `tag` belongs to its last frame.
     pub(super) fn message(&self, generation: Generation, tag: ReleaseTag) -> RoomMessage<'_> {
-        let Release { first, count, complete, .. } = *self;
-        RoomMessage::Frames(Frames { generation, first, count, complete, tag, body: &self.body })
+        let Release { first, complete, ref frames } = *self;
+        RoomMessage::Frames(Frames { generation, first, count: frames.count(), complete, tag, body: frames.body() })
     }
 }
 
 #[cfg(test)]
 impl Release {
     pub(super) fn capacity(&self) -> usize {
-        self.body.capacity()
+        self.frames.capacity_bytes()
     }
 }

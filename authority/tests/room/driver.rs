@@ -6,10 +6,9 @@ use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
-use retick_core::codec::wire::Cursor;
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
-use retick_core::frame::{Frame, FrameKey};
+use retick_core::frame::{Frame, FrameKey, FrameRunReader};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
@@ -107,16 +106,16 @@ impl Peer {
     fn receive_frames(&mut self, frames: &Frames<'_>, seats: SeatCount) {
         assert_eq!((frames.generation, frames.first.index()), (GENERATION, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
-        let mut cursor = Cursor::new(frames.body);
+        let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
             let base = if frames.complete && offset == 0 { None } else { self.frames.last() };
             let mut frame = Frame::new(GENERATION, tick);
             let key = FrameKey { generation: GENERATION, tick, seats };
-            frame.decode_after(&mut cursor, base, key).expect("a well-formed frame");
+            run.read(&mut frame, base, key).expect("a well-formed frame");
             self.frames.push(frame);
         }
-        cursor.finish().expect("nothing behind the frames");
+        run.finish().expect("nothing behind the frames");
     }
 }
 
@@ -205,7 +204,7 @@ impl Match {
     pub fn resume_in(&mut self, generation: Generation, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next) };
+        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next), fence: Some(self.room.fence()).filter(|_| next > 0) };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client

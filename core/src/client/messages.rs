@@ -4,15 +4,14 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
-use crate::codec::wire::Cursor;
 use crate::digest::Checksum;
-use crate::frame::{FrameChain, FrameError, FrameKey};
+use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
-use crate::seat::{Generation, Seat, SeatCount, SeatSet};
+use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, MessageError,
+    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE,
     PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
@@ -139,35 +138,27 @@ impl Client {
         if !frames.complete && (!self.base_is_known || self.base.tick().checked_add(1) != Some(frames.first)) {
             return Err(EndReason::Frame(FrameError::NoBase));
         }
-        let mut cursor = Cursor::new(frames.body);
+        let mut run = FrameRunReader::new(frames.body);
         for index in 0..frames.count {
             let Some(tick) = frames.first.checked_add(u64::from(index)) else { return Err(EndReason::Protocol) };
             let abbreviated = index > 0 || !frames.complete;
-            self.take_frame(&mut cursor, abbreviated, frames.generation, tick, seats)?;
+            self.take_frame(&mut run, abbreviated, FrameKey { generation: frames.generation, tick, seats })?;
         }
-        cursor.finish().map_err(|error| EndReason::Message(MessageError::Encoding(error)))?;
+        run.finish().map_err(EndReason::Frame)?;
         self.tail.release(frames.first.saturating_add(u64::from(frames.count)), frames.tag);
         Ok(())
     }
 
-    fn take_frame(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        abbreviated: bool,
-        generation: Generation,
-        tick: Tick,
-        seats: SeatCount,
-    ) -> Result<(), EndReason> {
+    fn take_frame(&mut self, run: &mut FrameRunReader<'_>, abbreviated: bool, key: FrameKey) -> Result<(), EndReason> {
         let base = abbreviated.then_some(&self.base);
-        let key = FrameKey { generation, tick, seats };
-        self.incoming.decode_after(cursor, base, key).map_err(EndReason::Frame)?;
+        run.read(&mut self.incoming, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
         let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
             return Err(EndReason::Protocol);
         };
         // After a reconnect the room may begin with frames that this client has.
-        if tick < session.received() {
+        if key.tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;

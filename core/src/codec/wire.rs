@@ -238,6 +238,16 @@ impl<'de> Cursor<'de> {
         Ok(value)
     }
 
+    /// The next `count` bytes as they are.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] when there are fewer.
+    pub fn take_bytes(&mut self, count: usize) -> Result<&'de [u8], WireError> {
+        let taken = self.rest().get(..count).ok_or(WireError::Malformed)?;
+        self.offset += count;
+        Ok(taken)
+    }
+
     /// The bytes that were not taken yet.
     #[must_use]
     pub fn rest(&self) -> &'de [u8] {

@@ -7,16 +7,17 @@ use alloc::vec::Vec;
 
 use bincode::{BorrowDecode, Encode};
 
-use crate::codec::wire::{self, Cursor, WireError};
+use crate::codec::wire::{self, WireError};
 use crate::digest::{Checksum, Digest};
-use crate::frame::{Frame, FrameChain, FrameError, FrameKey};
+use crate::frame::{Frame, FrameChain, FrameError, FrameKey, FrameRunReader, FrameRunWriter};
 use crate::identity::{DescriptorError, IdentityManifest, ManifestError, MatchDescriptor};
 use crate::tick::Tick;
 
 const MAGIC: &[u8; 8] = b"RTKREPLY";
 /// The version that is written and read. Version 1 is refused; there is no migration.
 pub(super) const VERSION: u16 = 2;
-/// Most frames in one record; fewer when they are large.
+/// Most frames in one record; fewer when they are large. Nothing changed in most of them, and those take no bytes: a count is
+/// bounded by this alone.
 const FRAMES_PER_RECORD: u32 = 60;
 /// A record is closed once its frames have so many bytes.
 const RECORD_BYTES: usize = 1 << 20;
@@ -98,9 +99,8 @@ pub struct Recorder {
     check: RunningCheck,
     chain: FrameChain,
     next: Tick,
-    pending: Vec<u8>,
+    pending: FrameRunWriter,
     pending_first: Tick,
-    pending_count: u32,
     last: Option<Frame>,
 }
 
@@ -113,9 +113,8 @@ impl Recorder {
             check: RunningCheck::new(),
             chain: FrameChain::new(descriptor),
             next: Tick::ZERO,
-            pending: Vec::new(),
+            pending: FrameRunWriter::default(),
             pending_first: Tick::ZERO,
-            pending_count: 0,
             last: None,
         };
         recorder.out.extend_from_slice(MAGIC);
@@ -130,19 +129,18 @@ impl Recorder {
         if frame.tick() != self.next {
             return;
         }
-        if self.pending_count == 0 {
+        if self.pending.count() == 0 {
             self.pending_first = frame.tick();
         }
-        let base = self.last.as_ref().filter(|_| self.pending_count > 0);
-        frame.encode_after(base, &mut self.pending);
-        self.pending_count += 1;
+        let base = self.last.as_ref().filter(|_| self.pending.count() > 0);
+        self.pending.push(frame, base);
         self.chain.extend(frame);
         self.next = self.next.saturating_add(1);
         match &mut self.last {
             Some(last) => last.copy_from(frame),
             None => self.last = Some(frame.clone()),
         }
-        if self.pending_count >= FRAMES_PER_RECORD || self.pending.len() >= RECORD_BYTES {
+        if self.pending.count() >= FRAMES_PER_RECORD || self.pending.body().len() >= RECORD_BYTES {
             self.flush();
         }
     }
@@ -155,15 +153,14 @@ impl Recorder {
 
     /// Closes the record of the frames so far, so that a crash from here on loses none of them.
     pub fn flush(&mut self) {
-        if self.pending_count == 0 {
+        if self.pending.count() == 0 {
             return;
         }
-        let body = core::mem::take(&mut self.pending);
-        let record = FramesRecord { first: self.pending_first, count: self.pending_count, body: &body };
+        let run = core::mem::take(&mut self.pending);
+        let record = FramesRecord { first: self.pending_first, count: run.count(), body: run.body() };
         self.push_record(KIND_FRAMES, &record);
-        self.pending = body;
+        self.pending = run;
         self.pending.clear();
-        self.pending_count = 0;
     }
 
     /// Ends the recording: the file says from here on that it is complete.
@@ -334,14 +331,14 @@ impl Replay {
     /// Takes a run whose every frame decodes.
     fn take_frames(&mut self, record: &FramesRecord<'_>) -> Result<(), FrameError> {
         let end = record.first.checked_add(u64::from(record.count)).ok_or(FrameError::Limit)?;
-        if record.first != self.ticks {
+        if record.first != self.ticks || record.count > FRAMES_PER_RECORD {
             return Err(FrameError::Limit);
         }
         let mut decoder = RunDecoder::new(&self.descriptor, record.first, record.count, record.body);
         while let Some(decoded) = decoder.next_frame() {
             decoded?;
         }
-        decoder.cursor.finish()?;
+        decoder.run.finish()?;
         self.runs.push(Run { first: record.first, count: record.count, body: record.body.to_vec() });
         self.ticks = end;
         Ok(())
@@ -389,7 +386,7 @@ impl Replay {
 
 /// Decodes one run with two frames: the one before, and the next.
 struct RunDecoder<'a> {
-    cursor: Cursor<'a>,
+    run: FrameRunReader<'a>,
     key: FrameKey,
     left: u32,
     is_first: bool,
@@ -401,7 +398,7 @@ impl<'a> RunDecoder<'a> {
     fn new(descriptor: &MatchDescriptor, first: Tick, count: u32, body: &'a [u8]) -> RunDecoder<'a> {
         let (generation, seats) = (descriptor.generation(), descriptor.seats());
         RunDecoder {
-            cursor: Cursor::new(body),
+            run: FrameRunReader::new(body),
             key: FrameKey { generation, tick: first, seats },
             left: count,
             is_first: true,
@@ -414,7 +411,7 @@ impl<'a> RunDecoder<'a> {
         self.left = self.left.checked_sub(1)?;
         core::mem::swap(&mut self.frame, &mut self.before);
         let base = (!self.is_first).then_some(&self.before);
-        let decoded = self.frame.decode_after(&mut self.cursor, base, self.key);
+        let decoded = self.run.read(&mut self.frame, base, self.key);
         self.is_first = false;
         self.key.tick = self.key.tick.saturating_add(1);
         Some(decoded.map(|()| &self.frame))

@@ -93,7 +93,7 @@ fn header() -> SnapshotHeader {
 
 fn frames(count: u32) -> Frames<'static> {
     let (generation, first, tag) = (Generation(3), Tick::new(40), ReleaseTag([4; 8]));
-    Frames { generation, first, count, complete: true, tag, body: b"frames" }
+    Frames { generation, first, count, complete: true, tag, body: b"" }
 }
 
 fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

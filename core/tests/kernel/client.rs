@@ -3,7 +3,7 @@
 use retick_core::client::{Client, ClientConfig, ClientEvent, ClientStatus, EndReason, Output, RequestError};
 use retick_core::codec::wire::WireError;
 use retick_core::config::SessionConfig;
-use retick_core::frame::{Frame, FrameError, MAX_COMMAND_BYTES, SeatFrame};
+use retick_core::frame::{Frame, FrameError, FrameRunWriter, MAX_COMMAND_BYTES, SeatFrame};
 use retick_core::identity::{DescriptorError, MatchDescriptor};
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::{AdvanceError, CreateError, NativeFactory, RuntimeFactory};
@@ -70,9 +70,9 @@ fn send_frames(client: &mut Client, first: u64, count: u32, stands: Stands, body
 }
 
 fn body(frame: &Frame, base: Option<&Frame>) -> Vec<u8> {
-    let mut body = vec![];
-    frame.encode_after(base, &mut body);
-    body
+    let mut run = FrameRunWriter::default();
+    run.push(frame, base);
+    run.body().to_vec()
 }
 
 /// Everything that comes out: the messages, decoded as `Debug`, and the events.
@@ -219,8 +219,8 @@ fn i1_a_frame_out_of_order_ends_the_client() {
     }
     let trailing = [body(&frame(0), None), vec![0]].concat();
     let mut client = counting();
-    let error = MessageError::Encoding(WireError::NotCanonical { offset: trailing.len() - 1 });
-    assert_eq!(send_frames(&mut client, 0, 1, Stands::Alone, &trailing), Err(EndReason::Message(error)));
+    let error = FrameError::Encoding(WireError::NotCanonical { offset: trailing.len() - 1 });
+    assert_eq!(send_frames(&mut client, 0, 1, Stands::Alone, &trailing), Err(EndReason::Frame(error)));
 }
 
 /// The game of the event tests has no canonical form from `S(8)` on, and so no checksum to report.

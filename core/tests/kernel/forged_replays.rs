@@ -5,10 +5,10 @@ use std::iter;
 use retick_core::codec::wire::{WireError, encode};
 use retick_core::config::SessionConfig;
 use retick_core::digest::Digest;
-use retick_core::frame::{Frame, SeatFrame};
+use retick_core::frame::{Frame, FrameRunWriter, SeatFrame};
 use retick_core::identity::{DescriptorError, ManifestError, MatchDescriptor};
 use retick_core::input::{InputSchema, InputSchemaError};
-use retick_core::replay::{Recorder, Refused, Replay, ReplayError, Verdict, verify};
+use retick_core::replay::{Recorder, Refused, Replay, ReplayEnd, ReplayError, Verdict, verify};
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::{AdvanceError, CreateError, Keep, Output, RuntimeFactory};
 use retick_core::seat::Generation;
@@ -22,6 +22,7 @@ const START_BYTES: usize = 10;
 const HEAD_BYTES: usize = 5;
 const CHECK_BYTES: usize = 8;
 const KIND_HEADER: u8 = 0;
+const KIND_FRAMES: u8 = 1;
 const KIND_END: u8 = 3;
 
 /// The records of a file, each its kind and its payload.
@@ -121,6 +122,19 @@ fn r2_frames_that_the_end_record_does_not_vouch_for_are_refused() {
     let expected = Digest::of(b"another history");
     let file = forged(KIND_END, encode(&(Tick::new(10), expected)));
     assert_eq!(verify(&file, &factory()), Verdict::Refused(Refused::Chain { expected, found }));
+}
+
+/// Frames in which nothing changes take no bytes, so a record's count is believed only up to the most that one holds.
+#[test]
+fn r1_a_record_of_more_frames_than_one_holds_is_damaged() {
+    let mut run = FrameRunWriter::default();
+    run.push(&frame(0), None);
+    for (count, ticks) in [(1u32, 1), (60, 60), (61, 0), (u32::MAX, 0)] {
+        let file = forged(KIND_FRAMES, encode(&(Tick::ZERO, count, run.body())));
+        let replay = Replay::parse(&file).unwrap();
+        assert_eq!((replay.ticks(), replay.frames().count() as u64), (Tick::new(ticks), ticks), "{count}");
+        assert!(matches!(replay.end(), ReplayEnd::Damaged { .. }));
+    }
 }
 
 #[test]

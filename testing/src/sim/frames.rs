@@ -1,7 +1,6 @@
 //! Reading frames off the wire without a client: what raw seats and observers see.
 
-use retick_core::codec::wire::Cursor;
-use retick_core::frame::{Frame, FrameError, FrameKey};
+use retick_core::frame::{Frame, FrameError, FrameKey, FrameRunReader};
 use retick_core::seat::SeatCount;
 use retick_core::wire::Frames;
 
@@ -19,14 +18,14 @@ impl FrameReader {
 
     /// A new connection begins with a complete frame, maybe one that was read before.
     pub(super) fn read(&mut self, run: &Frames<'_>, seats: SeatCount) -> Result<(), FrameError> {
-        let mut cursor = Cursor::new(run.body);
+        let mut reader = FrameRunReader::new(run.body);
         for offset in 0..run.count {
             let tick = run.first.saturating_add(u64::from(offset));
             let mut frame = Frame::new(run.generation, tick);
             let base = if offset == 0 && run.complete { None } else { self.frames.last() };
-            frame.decode_after(&mut cursor, base, FrameKey { generation: run.generation, tick, seats })?;
+            reader.read(&mut frame, base, FrameKey { generation: run.generation, tick, seats })?;
             self.frames.push(frame);
         }
-        Ok(cursor.finish()?)
+        reader.finish()
     }
 }

@@ -96,7 +96,7 @@ impl RawPlayer {
             None => Entry::Join { ticket: &[] },
             Some(RawClaim { seat, token, .. }) => {
                 let next = self.reader.frames().last().map_or(Tick::ZERO, |frame| frame.tick().saturating_add(1));
-                Entry::Resume { seat, token, generation: Generation::default(), next }
+                Entry::Resume { seat, token, generation: Generation::default(), next, fence: None }
             }
         };
         encode(&ClientMessage::Hello(Hello { protocol: PROTOCOL_VERSION, identity: self.identity, entry }))

@@ -24,3 +24,4 @@ mod standing;
 mod support;
 mod tick_range;
 mod windows;
+mod wire;
