@@ -16,9 +16,7 @@ use retick_core::digest::Digest;
 use retick_core::frame::{Frame, FrameChain, FrameError, FrameKey, FrameRunReader};
 use retick_core::seat::{Generation, Seat, SeatCount, SeatSet};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::{
-    CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Refusal, RoomClock, RoomMessage,
-};
+use retick_core::wire::{CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Refusal, RoomClock, RoomMessage};
 
 use super::clock::RoomTime;
 use super::connections::{Feed, Stage};
@@ -297,7 +295,8 @@ impl Room {
                 *feed = Feed::CatchUp { next: lost };
             }
         }
-        let (generation, clock) = (self.config.descriptor.generation(), RoomClock { micros: rate.moment_of(frontier).as_micros() });
+        let (generation, clock) =
+            (self.config.descriptor.generation(), RoomClock { micros: rate.moment_of(frontier).as_micros() });
         self.outbox.transmit(self.connections.seated(), &RoomMessage::Started { generation, clock });
         self.outbox.event(RoomEvent::Recovered { frontier, returned_ticks: frontier.since(lost) });
     }

@@ -170,7 +170,9 @@ impl Replay {
                 require(self.room.phase == Phase::Lobby)?;
                 self.room.phase = Phase::Running { origin: RoomTime::default() };
             }
-            Record::Paused { generation, .. } | Record::Unpaused { generation } | Record::Settled { generation, .. } => {
+            Record::Paused { generation, .. }
+            | Record::Unpaused { generation }
+            | Record::Settled { generation, .. } => {
                 self.check_generation(generation)?;
             }
             Record::Result { seat, .. } => {

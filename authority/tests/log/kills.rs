@@ -115,7 +115,8 @@ fn kill(durability: Durability, tears: &[Tear]) -> Seen {
         world.start().unwrap_or_else(|_| panic!("seed {seed}: nothing kills it"));
         let frontier = world.room().frontier().index();
         seen.ticks = seen.ticks.max(frontier);
-        let lost = released.iter().filter(|(tick, frame)| world.room().frame(Tick::new(**tick)).as_ref() != Some(frame));
+        let lost =
+            released.iter().filter(|(tick, frame)| world.room().frame(Tick::new(**tick)).as_ref() != Some(frame));
         let lost = lost.count() as u64;
         if durability == Durability::EveryFrame {
             assert_eq!(lost, 0, "seed {seed}: a released frame is lost");

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use retick_authority::log::file::{Durability as LogDurability, FileLog, FileLogConfig, FileLogError};
 use retick_authority::log::{FrameLog, Record};
-use retick_authority::room::{
-    ConnectionId, Durability, Output, RestoreError, Room, RoomConfig, RoomEvent, RoomSecret,
-};
+use retick_authority::room::{ConnectionId, Durability, Output, RestoreError, Room, RoomConfig, RoomEvent, RoomSecret};
 use retick_core::client::{Client, ClientConfig, EndReason, Output as ClientOutput};
 use retick_core::config::{ConfigSchema, SessionConfig};
 use retick_core::digest::Digest;
@@ -114,7 +112,8 @@ impl Machine {
         matches!(
             self.client.end(),
             Some(
-                EndReason::Refused(Refusal::HistoryForked { .. }) | EndReason::Closed(CloseReason::HistoryForked { .. })
+                EndReason::Refused(Refusal::HistoryForked { .. })
+                    | EndReason::Closed(CloseReason::HistoryForked { .. })
             )
         )
     }

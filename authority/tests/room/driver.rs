@@ -204,7 +204,13 @@ impl Match {
     pub fn resume_in(&mut self, generation: Generation, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next), fence: Some(self.room.fence()).filter(|_| next > 0) };
+        let entry = Entry::Resume {
+            seat,
+            token,
+            generation,
+            next: Tick::new(next),
+            fence: Some(self.room.fence()).filter(|_| next > 0),
+        };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client

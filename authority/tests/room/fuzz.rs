@@ -121,7 +121,13 @@ fn perform(game: &mut Match, act: Act) {
         Act::Truncated { by, cut } => {
             let bytes = hello(
                 identity,
-                Entry::Resume { seat: seat(0), token: ResumeToken([1; 32]), generation: GENERATION, next: Tick::MAX, fence: None },
+                Entry::Resume {
+                    seat: seat(0),
+                    token: ResumeToken([1; 32]),
+                    generation: GENERATION,
+                    next: Tick::MAX,
+                    fence: None,
+                },
             );
             send(by, &bytes[..cut.min(bytes.len())]);
         }

@@ -11,8 +11,8 @@ use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE,
-    PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
+    RoomMessage, RoomRules, Welcome, encode_inputs,
 };
 
 impl Client {

@@ -10,7 +10,9 @@ use crate::codec::wire::Cursor;
 use crate::frame::{Frame, FrameRunWriter};
 use crate::seat::{Generation, SeatCount};
 use crate::tick::Tick;
-use crate::wire::{Frames, MAX_CLIENT_MESSAGE_BYTES, MAX_FRAMES_PER_MESSAGE, MAX_TAIL_BYTES, MAX_TAIL_TICKS, ReleaseTag};
+use crate::wire::{
+    Frames, MAX_CLIENT_MESSAGE_BYTES, MAX_FRAMES_PER_MESSAGE, MAX_TAIL_BYTES, MAX_TAIL_TICKS, ReleaseTag,
+};
 
 /// Once the frames of a message have this many bytes, the next release starts another message.
 const MESSAGE_BYTES: usize = 32 * 1024;

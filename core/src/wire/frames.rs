@@ -5,15 +5,14 @@
 //! with the message.
 
 use bincode::de::read::{BorrowReader, Reader};
-use bincode::de::{BorrowDecode, BorrowDecoder};
+use bincode::de::{BorrowDecode, BorrowDecoder, Decode};
 use bincode::enc::write::Writer;
 use bincode::enc::{Encode, Encoder};
-use bincode::Decode;
 use bincode::error::{DecodeError, EncodeError};
 
 use super::MAX_FRAMES_PER_MESSAGE;
 use crate::seat::Generation;
-use crate::tick::{Moment, Tick};
+use crate::tick::Tick;
 
 /// Bits of a tick in one byte of its form.
 const GROUP_BITS: u32 = 7;
@@ -21,7 +20,7 @@ const GROUP_BITS: u32 = 7;
 const MORE: u8 = 0x80;
 
 /// The release's proof after a restart (A12): 8 bytes, keyed with a secret of the room's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, bincode::Encode, Decode)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Encode, Decode)]
 pub struct ReleaseTag(pub [u8; 8]);
 
 impl ReleaseTag {
@@ -29,20 +28,6 @@ impl ReleaseTag {
     #[must_use]
     pub fn matches(&self, other: &ReleaseTag) -> bool {
         self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
-    }
-}
-
-/// A position on the room's clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, bincode::Encode, Decode)]
-pub struct RoomClock {
-    /// Microseconds since the generation's tick 0 began, as the room's clamped clock counts them.
-    pub micros: u64,
-}
-
-impl RoomClock {
-    /// The same position as a moment since tick 0.
-    pub const fn moment(self) -> Moment {
-        Moment::from_micros(self.micros)
     }
 }
 

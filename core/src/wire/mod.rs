@@ -22,6 +22,7 @@
 //! ```
 
 mod client_message;
+mod clock;
 mod end;
 mod entry;
 mod frames;
@@ -32,9 +33,10 @@ mod room_message;
 mod transfer;
 
 pub use self::client_message::ClientMessage;
+pub use self::clock::RoomClock;
 pub use self::end::{CloseReason, Refusal};
 pub use self::entry::{Claim, ClaimId, Entry, Hello, History, PlayerId, ResumeToken, RoomRules, Welcome};
-pub use self::frames::{Frames, ReleaseTag, RoomClock};
+pub use self::frames::{Frames, ReleaseTag};
 pub use self::inputs::{InputRun, Inputs, encode_inputs};
 pub use self::room_message::{RoomMessage, SeatCounters, SeatView, Settlement};
 pub use self::transfer::{

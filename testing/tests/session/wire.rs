@@ -16,10 +16,10 @@ const HZ: u64 = 60;
 fn bytes_down(change_every_ticks: u64) -> (Vec<u64>, f64) {
     let played = move |seat: Seat, tick: Tick| {
         let step = (tick.index() + 7 * u64::from(seat.number())) / change_every_ticks;
-        SkirmishInput::schema().pack(&scripted_input(seat, Tick::new(step), 7)).unwrap()
+        SkirmishInput::schema().pack(&scripted_input(seat, Tick::new(step), 7)).expect("a valid input")
     };
-    let config = Rules::default().to_config().unwrap();
-    let mut setup = MatchSetup::new(Arc::new(skirmish::native_factory().unwrap()));
+    let config = Rules::default().to_config().expect("rules in range");
+    let mut setup = MatchSetup::new(Arc::new(skirmish::native_factory().expect("a game")));
     setup = setup.game(config, SessionSeed::from_u64(7));
     for _ in 0..4 {
         setup = setup.client(ClientSetup::new(played));
@@ -35,13 +35,13 @@ fn bytes_down(change_every_ticks: u64) -> (Vec<u64>, f64) {
         received(&sim).into_iter().zip(before).map(|(now, before)| (now - before) * HZ / ticks as u64).collect();
     let frames = sim.frames();
     let changes = frames.windows(2).filter(|pair| pair[0].seats().ne(pair[1].seats())).count();
-    sim.check().unwrap();
+    sim.check().expect("every invariant holds");
     (bytes, changes as f64 / frames.len() as f64)
 }
 
 /// What each client has received.
 fn received(sim: &SimulatedMatch) -> Vec<u64> {
-    (0..4).map(|player| sim.client(player).unwrap().stats().received_bytes).collect()
+    (0..4).map(|player| sim.client(player).expect("a client").stats().received_bytes).collect()
 }
 
 #[test]
