@@ -4,11 +4,12 @@
 //! at 60 Hz; the count and, as its lowest bit, whether the first frame stands alone; the release's tag; and the frames, which end
 //! with the message.
 
+use bincode::de::BorrowDecoder;
 use bincode::de::read::{BorrowReader, Reader};
-use bincode::de::{BorrowDecode, BorrowDecoder, Decode};
+use bincode::enc::Encoder;
 use bincode::enc::write::Writer;
-use bincode::enc::{Encode, Encoder};
 use bincode::error::{DecodeError, EncodeError};
+use bincode::{BorrowDecode, Decode, Encode};
 
 use super::MAX_FRAMES_PER_MESSAGE;
 use crate::seat::Generation;
