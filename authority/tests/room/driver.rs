@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use retick_authority::log::{FrameLog, MemoryLog};
+use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
-use retick_core::frame::{Frame, FrameKey, FrameRunReader};
+use retick_core::frame::{Frame, FrameKey, FrameRunReader, FrameRunWriter};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
@@ -72,6 +72,7 @@ pub enum Notice {
     Desync { tick: Tick, values: Vec<(Seat, Checksum)> },
     Ephemeral { seat: Seat, payload: Vec<u8> },
     Closing(CloseReason),
+    TailWanted(u64),
 }
 
 /// One connection's side.
@@ -88,6 +89,8 @@ pub struct Peer {
     pub first: u64,
     /// The messages that brought them: first tick, count, complete.
     pub releases: Vec<(u64, u32, bool)>,
+    /// The tag of each release point.
+    pub tags: BTreeMap<u64, ReleaseTag>,
 }
 
 impl Peer {
@@ -106,6 +109,7 @@ impl Peer {
     fn receive_frames(&mut self, frames: &Frames<'_>, seats: SeatCount) {
         assert_eq!((frames.generation, frames.first.index()), (GENERATION, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
+        self.tags.insert(frames.first.index() + u64::from(frames.count), frames.tag);
         let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
@@ -202,25 +206,72 @@ impl Match {
     }
 
     pub fn resume_in(&mut self, generation: Generation, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
+        let before = next.checked_sub(1).and_then(|tick| self.room.frame(Tick::new(tick)));
+        self.resume_with(seat, token, (generation, next, before.map(|frame| frame.fence())))
+    }
+
+    /// A new transport that resumes a seat with this generation, first missing tick and fence.
+    pub fn resume_with(
+        &mut self,
+        seat: Seat,
+        token: ResumeToken,
+        (generation, next, fence): (Generation, u64, Option<u32>),
+    ) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Resume {
-            seat,
-            token,
-            generation,
-            next: Tick::new(next),
-            fence: Some(self.room.fence()).filter(|_| next > 0),
-        };
+        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next), fence };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
+    }
+
+    /// The room is gone, and another one is made of the first `records` records of its log.
+    pub fn restart(&mut self, records: u64, durability: Durability) {
+        let mut log = MemoryLog::new();
+        for (sequence, record) in self.log.records().take_while(|(sequence, _)| *sequence <= records) {
+            log.append(sequence, record).expect("in order");
+        }
+        self.room = Room::restore(&mut log, durability).expect("a room's log");
+        self.log = log;
+        self.tags.clear();
+        self.drain();
+    }
+
+    /// How many records there are up to the frame of the tick before `next`.
+    pub fn records_before(&self, next: u64) -> u64 {
+        let is_later =
+            |record: &[u8]| matches!(Record::decode(record), Ok(Record::Frame { tick, .. }) if tick.index() >= next);
+        let later = self.log.records().find(|(_, record)| is_later(record)).map(|(sequence, _)| sequence);
+        later.unwrap_or(self.log.next_sequence()) - 1
+    }
+
+    /// A client gives back the frames from `first` up to `end` that `holder` received.
+    pub fn give_back(&mut self, client: ConnectionId, holder: ConnectionId, first: u64, end: u64) {
+        let peer = self.peer(holder);
+        let tag = peer.tags.get(&end).copied().unwrap_or_default();
+        let mut run = FrameRunWriter::default();
+        for tick in first..end {
+            let frame = |tick: u64| &peer.frames[usize::try_from(tick - peer.first).expect("small")];
+            run.push(frame(tick), (tick > first).then(|| frame(tick - 1)));
+        }
+        let frames = Frames {
+            generation: GENERATION,
+            first: Tick::new(first),
+            count: run.count(),
+            complete: true,
+            tag,
+            body: run.body(),
+        };
+        let bytes = bytes_of(&ClientMessage::Tail(frames));
+        self.send_bytes(client, &bytes);
     }
 
     /// The owner of `older` comes back on a new transport, and has all frames that `older` had.
     pub fn return_from(&mut self, older: ConnectionId) -> ConnectionId {
         let peer = self.peer(older);
         let (seat, token, next) = (peer.seat.expect("seated"), peer.token(), peer.next());
-        self.resume(seat, token, next)
+        let fence = peer.frames.last().map(|frame| frame.fence());
+        self.resume_with(seat, token, (GENERATION, next, fence))
     }
 
     pub fn send(&mut self, client: ConnectionId, message: &ClientMessage<'_>) {
@@ -402,6 +453,7 @@ fn receive(
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
+            RoomMessage::TailWanted { next, .. } => Some(Notice::TailWanted(next.index())),
             // Whoever tests the others reads their bytes.
             _ => None,
         };

@@ -12,3 +12,4 @@ mod limits;
 mod ordering;
 mod reconnecting;
 mod reports;
+mod restoring;
