@@ -120,7 +120,7 @@
 //! | [`config`] | a match's settings under a schema |
 //! | [`asset`] | content too large for a config, pinned there by digest |
 //! | [`identity`] | what is played: the manifest of code and settings, and the descriptor of one match |
-//! | `signing` | identities signed by a studio (feature `signing`) |
+//! | `signing`, `ticket` | identities signed by a studio, join tickets signed by a game's backend (feature `signing`) |
 //! | [`replay`] | confirmed matches as files, recorded and verified |
 //! | [`snapshot`] | states as files, and worlds promoted from one local session to another |
 //! | [`frame`] | what the authority confirms for a tick, and the hash chain over all of it |
@@ -158,4 +158,6 @@ pub mod session;
 pub mod signing;
 pub mod snapshot;
 pub mod tick;
+#[cfg(feature = "signing")]
+pub mod ticket;
 pub mod wire;

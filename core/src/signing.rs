@@ -64,7 +64,7 @@ impl IdentitySigningKey {
     /// The key that verifies what this one signs.
     #[must_use]
     pub fn public_key(&self) -> IdentityPublicKey {
-        IdentityPublicKey(self.0.verifying_key().to_bytes())
+        IdentityPublicKey::of_signing_key(&self.0)
     }
 
     /// Signs an identity. The same key and identity always give the same signature.
@@ -115,6 +115,11 @@ impl IdentityPublicKey {
             true => Ok(IdentityPublicKey(*bytes)),
             false => Err(PublicKeyError::NotAKey),
         }
+    }
+
+    /// The public half of a secret key, which is never weak.
+    pub(crate) fn of_signing_key(key: &SigningKey) -> IdentityPublicKey {
+        IdentityPublicKey(key.verifying_key().to_bytes())
     }
 
     /// The bytes.

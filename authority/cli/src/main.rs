@@ -1,5 +1,5 @@
-//! `retick`: serves rooms, plays the demo, verifies replays, tests a game's determinism, inspects and certifies modules,
-//! measures what a machine carries.
+//! `retick`: serves rooms, signs tickets for them, plays the demo, verifies replays, tests a game's determinism, inspects and
+//! certifies modules, measures what a machine carries.
 //!
 //! Results go to standard output, errors to standard error with exit code 2; exit code 1 means that a check was run and failed.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks on its standard streams")]
@@ -12,6 +12,7 @@ mod module;
 mod proxy;
 mod serve;
 mod synctest;
+mod ticket;
 mod verify;
 
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Serve rooms until interrupted
     Serve(serve::ServeArguments),
+    /// Make keys and join tickets, and look at one
+    Ticket(ticket::TicketArguments),
     /// Re-simulate a replay and compare every checksum
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),

@@ -5,6 +5,8 @@ use std::time::Duration;
 use retick_core::client::ClientConfig;
 
 use crate::code::RoomCode;
+use crate::secret::Reservation;
+use crate::tls::TlsClient;
 
 /// Default of [`NetConfig::connect_millis`].
 pub const DEFAULT_CONNECT_MILLIS: u64 = 5_000;
@@ -22,8 +24,14 @@ pub const DEFAULT_GIVE_UP_MILLIS: u64 = 20_000;
 pub struct NetConfig {
     /// The service, as `host:port`.
     pub address: String,
+    /// How to speak TLS with it; `None` speaks plain WebSocket.
+    pub tls: Option<TlsClient>,
     /// The room.
     pub code: RoomCode,
+    /// The join ticket of the game's backend; empty in an open service (V1).
+    pub ticket: Vec<u8>,
+    /// The seat that a quick match keeps for this client, if one does.
+    pub reservation: Option<Reservation>,
     /// What the machine is to do.
     pub client: ClientConfig,
     /// How a lost transport is replaced.
@@ -61,7 +69,10 @@ impl NetConfig {
     pub fn new(address: impl Into<String>, code: RoomCode) -> NetConfig {
         NetConfig {
             address: address.into(),
+            tls: None,
             code,
+            ticket: Vec::new(),
+            reservation: None,
             client: ClientConfig::default(),
             reconnect: Reconnect::default(),
             connect_millis: DEFAULT_CONNECT_MILLIS,

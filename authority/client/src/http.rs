@@ -1,74 +1,23 @@
-//! The service's HTTP side: creating a room, and asking about one (V1). One short connection for each request, without TLS.
+//! One request to the service's HTTP side, over a connection of its own (V1).
 
 use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use retick_core::digest::{Digest, Identity};
-use retick_core::identity::MatchDescriptor;
-use retick_core::seat::SeatCount;
-use retick_core::tick::{Tick, TickRate};
-use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::code::RoomCode;
+use crate::tls::TlsClient;
+use crate::transport::Transport;
 
 /// Most bytes of an answer.
 pub const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 /// How long a request may take in all.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a room is created with, beside the match. What is `None` is left to the service's defaults.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CreateOptions {
-    /// Ticks that the room waits for an input before it substitutes (A1).
-    pub hard_tolerance_ticks: Option<u16>,
-    /// Every how many confirmed ticks a checksum is reported (A8).
-    pub checksum_cadence_ticks: Option<u32>,
-    /// How long a lost seat is kept, in milliseconds (A6).
-    pub grace_millis: Option<u64>,
-}
-
-/// Where a room stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RoomPhase {
-    /// Tick 0 has not begun.
-    Waiting,
-    /// It confirms ticks.
-    Running,
-    /// It is over.
-    Closed,
-}
-
-/// What a joiner by code needs to know (V1): whether it has the right game, and whether there is a seat.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RoomInfo {
-    /// The code, as the service writes it.
-    pub code: RoomCode,
-    /// The protocol that the room speaks.
-    pub protocol: u16,
-    /// The identity that every machine of the match must have.
-    pub identity: Identity,
-    /// Digest of the session config.
-    pub config_digest: Digest,
-    /// Digest of the match.
-    pub descriptor_digest: Digest,
-    /// How many seats the match has.
-    pub seats: SeatCount,
-    /// How many of them nobody holds.
-    pub free_seats: usize,
-    /// Ticks per second.
-    pub tick_rate: TickRate,
-    /// Where the room stands.
-    pub phase: RoomPhase,
-    /// The first tick that is not confirmed.
-    pub frontier: Tick,
-}
 
 /// Why a request to the service failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -112,94 +61,49 @@ impl From<hyper::Error> for HttpError {
     }
 }
 
-/// Creates a room for a match with the service at `address`, given as `host:port`.
-///
-/// # Errors
-/// [`HttpError`].
-pub async fn create_room(
-    address: &str,
-    descriptor: &MatchDescriptor,
-    options: &CreateOptions,
-) -> Result<RoomCode, HttpError> {
-    let hex: String = descriptor.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut body = json!({ "descriptor": hex });
-    let given = [
-        ("hard_tolerance_ticks", options.hard_tolerance_ticks.map(u64::from)),
-        ("checksum_cadence_ticks", options.checksum_cadence_ticks.map(u64::from)),
-        ("grace_millis", options.grace_millis),
-    ];
-    for (name, value) in given {
-        if let Some(value) = value {
-            body[name] = value.into();
-        }
+/// One request.
+pub(crate) struct Ask<'a> {
+    pub(crate) address: &'a str,
+    pub(crate) tls: Option<&'a TlsClient>,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// What authorises it.
+    pub(crate) bearer: Option<&'a str>,
+    /// JSON, or nothing.
+    pub(crate) body: String,
+}
+
+impl Ask<'_> {
+    /// The answer, if it is one of success.
+    pub(crate) async fn answer(self) -> Result<Value, HttpError> {
+        timeout(REQUEST_TIMEOUT, self.exchange()).await.map_err(|_| HttpError::Timeout)?
     }
-    let answer = request(address, Method::POST, "/rooms", body.to_string()).await?;
-    text(&answer, "code")?.parse().map_err(|_| HttpError::Malformed)
-}
 
-/// Asks the service at `address`, given as `host:port`, about a room.
-///
-/// # Errors
-/// [`HttpError`]; for an unknown room it is [`HttpError::Refused`] with status 404.
-pub async fn room_info(address: &str, code: &RoomCode) -> Result<RoomInfo, HttpError> {
-    let answer = request(address, Method::GET, &format!("/rooms/{code}"), String::new()).await?;
-    parse_info(&answer).ok_or(HttpError::Malformed)
-}
-
-fn parse_info(answer: &Value) -> Option<RoomInfo> {
-    let text = |name: &str| answer.get(name)?.as_str();
-    let number = |name: &str| answer.get(name)?.as_u64();
-    Some(RoomInfo {
-        code: text("code")?.parse().ok()?,
-        protocol: number("protocol")?.try_into().ok()?,
-        identity: text("identity")?.parse().ok()?,
-        config_digest: text("config_digest")?.parse().ok()?,
-        descriptor_digest: text("descriptor_digest")?.parse().ok()?,
-        seats: SeatCount::new(number("seats")?.try_into().ok()?)?,
-        free_seats: number("free_seats")?.try_into().ok()?,
-        tick_rate: TickRate::from_hz(number("tick_rate_hz")?.try_into().ok()?).ok()?,
-        phase: match text("phase")? {
-            "waiting" => RoomPhase::Waiting,
-            "running" => RoomPhase::Running,
-            "closed" => RoomPhase::Closed,
-            _ => return None,
-        },
-        frontier: Tick::new(number("frontier")?),
-    })
-}
-
-fn text<'a>(answer: &'a Value, name: &str) -> Result<&'a str, HttpError> {
-    answer.get(name).and_then(Value::as_str).ok_or(HttpError::Malformed)
-}
-
-async fn request(address: &str, method: Method, path: &str, body: String) -> Result<Value, HttpError> {
-    timeout(REQUEST_TIMEOUT, exchange(address, method, path, body)).await.map_err(|_| HttpError::Timeout)?
-}
-
-async fn exchange(address: &str, method: Method, path: &str, body: String) -> Result<Value, HttpError> {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(HOST, address)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|_| HttpError::Address)?;
-    let stream = TcpStream::connect(address).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    let answer = async move {
-        let response = sender.send_request(request).await?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
-        Ok::<_, HttpError>((status, body.map_err(|_| HttpError::Protocol)?.to_bytes()))
-    };
-    // The connection has to be driven beside the request; it ends with the answer.
-    tokio::pin!(answer);
-    let (status, body) = tokio::select! {
-        biased;
-        answer = &mut answer => answer,
-        _ = connection => answer.await,
-    }?;
-    read_answer(status, &body)
+    async fn exchange(self) -> Result<Value, HttpError> {
+        let Ask { address, tls, method, path, bearer, body } = self;
+        let mut request =
+            Request::builder().method(method).uri(path).header(HOST, address).header(CONTENT_TYPE, "application/json");
+        if let Some(bearer) = bearer {
+            request = request.header(AUTHORIZATION, format!("Bearer {bearer}"));
+        }
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|_| HttpError::Address)?;
+        let stream = Transport::connect(address, tls).await?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        let answer = async move {
+            let response = sender.send_request(request).await?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
+            Ok::<_, HttpError>((status, body.map_err(|_| HttpError::Protocol)?.to_bytes()))
+        };
+        // The connection has to be driven beside the request; it ends with the answer.
+        tokio::pin!(answer);
+        let (status, body) = tokio::select! {
+            biased;
+            answer = &mut answer => answer,
+            _ = connection => answer.await,
+        }?;
+        read_answer(status, &body)
+    }
 }
 
 fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, HttpError> {
@@ -214,6 +118,8 @@ fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, HttpError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -227,23 +133,5 @@ mod tests {
         assert_eq!(read(404, r#"{"code":"no-such-room","message":"m"}"#), refused(404, "no-such-room", "m"));
         assert_eq!(read(502, "<html>"), refused(502, "unknown", ""));
         assert_eq!(read(400, r#"{"code":7}"#), refused(400, "unknown", ""));
-    }
-
-    #[test]
-    fn v1_an_info_is_taken_whole_or_not_at_all() {
-        let digest = "ab".repeat(32);
-        let whole = json!({
-            "code": "K3XW-9FZM", "protocol": 1, "identity": digest, "config_digest": digest,
-            "descriptor_digest": digest, "seats": 4, "free_seats": 1, "tick_rate_hz": 60, "phase": "running",
-            "frontier": 90,
-        });
-        let info = parse_info(&whole).expect("whole");
-        assert_eq!((info.free_seats, info.phase, info.frontier), (1, RoomPhase::Running, Tick::new(90)));
-        let wrong = [("seats", json!(129)), ("tick_rate_hz", json!(61)), ("phase", json!("x")), ("code", json!("/"))];
-        for (name, value) in wrong {
-            let mut changed = whole.clone();
-            changed[name] = value;
-            assert_eq!(parse_info(&changed), None, "{name}");
-        }
     }
 }

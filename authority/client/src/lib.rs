@@ -9,8 +9,8 @@
 //!
 //! [`NetClient`] is one tokio task that owns the machine and the socket: it reads, takes a turn whenever the machine asks for one
 //! (N1), writes, and opens a new socket when the old one is lost; the machine resumes its seat on it (A6). It ends with an
-//! [`Outcome`], which holds the machine, so that the last states can be read. [`create_room`] and [`room_info`] talk to the
-//! service's HTTP side (V1).
+//! [`Outcome`], which holds the machine, so that the last states can be read. [`Lobby`] makes, finds and locks
+//! rooms over the service's HTTP side (V1), and [`create_room`] is its short form.
 //!
 //! # A match, from the room to its end
 //!
@@ -41,8 +41,13 @@ mod config;
 mod driver;
 mod end;
 mod http;
+mod lobby;
 mod net_client;
+mod room;
+mod secret;
 mod socket;
+mod tls;
+mod transport;
 
 pub use code::{MAX_CODE_BYTES, ParseCodeError, RoomCode};
 pub use config::{
@@ -50,6 +55,12 @@ pub use config::{
     DEFAULT_SILENCE_MILLIS, NetConfig, Reconnect,
 };
 pub use end::{ConnectError, LostTransport, NetEnd, Outcome, TaskLost};
-pub use http::{CreateOptions, HttpError, MAX_RESPONSE_BYTES, RoomInfo, RoomPhase, create_room, room_info};
+pub use http::{HttpError, MAX_RESPONSE_BYTES};
+pub use lobby::{
+    CreateOptions, CreatedRoom, ListRequest, Lobby, MatchWish, QuickMatch, RoomPage, create_room, room_info,
+};
 pub use net_client::{Link, MAX_WAITING_EVENTS, MAX_WAITING_REQUESTS, NetClient, NetStats, Player, RequestRefused};
+pub use room::{RoomInfo, RoomLock, RoomPhase, Visibility};
+pub use secret::{ParseSecretError, Reservation, RoomKey, SECRET_DIGITS};
 pub use socket::MAX_UNSENT_BYTES;
+pub use tls::{Roots, TlsClient, TlsError};

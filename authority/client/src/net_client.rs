@@ -123,7 +123,7 @@ impl NetClient {
         let (request_sender, requests) = mpsc::channel(MAX_WAITING_REQUESTS);
         let (event_sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
         let (stats_sender, stats) = watch::channel(NetStats::default());
-        let client = Client::new(config.client, factory);
+        let client = Client::new(config.client, factory).with_ticket(config.ticket.clone());
         let driver = Driver::new(config, client, player, requests, event_sender, stats_sender);
         NetClient { requests: request_sender, events, stats, task: tokio::spawn(driver.run()) }
     }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use retick_core::wire::MAX_ROOM_MESSAGE_BYTES;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config, tungstenite};
 
 use crate::config::NetConfig;
 use crate::end::{ConnectError, LostTransport};
+use crate::transport::Transport;
 
 /// Most bytes that wait to be sent; beyond, the transport counts as lost.
 pub const MAX_UNSENT_BYTES: usize = 1024 * 1024;
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_UNSENT_BYTES > retick_core::wire::MAX_CLIENT_MESSAGE_B
 
 /// An open WebSocket with a bounded queue in front of it.
 pub(crate) struct Socket {
-    stream: WebSocketStream<TcpStream>,
+    stream: WebSocketStream<Transport>,
     unsent: VecDeque<Bytes>,
     unsent_bytes: usize,
     unflushed: bool,
@@ -39,14 +39,18 @@ impl Socket {
     }
 
     async fn open(config: &NetConfig) -> Result<Socket, ConnectError> {
-        let stream = TcpStream::connect(&config.address).await?;
-        stream.set_nodelay(true)?;
+        let stream = Transport::connect(&config.address, config.tls.as_ref()).await?;
         let limits = WebSocketConfig::default()
             .read_buffer_size(BUFFER_BYTES)
             .write_buffer_size(BUFFER_BYTES)
             .max_message_size(Some(MAX_ROOM_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_ROOM_MESSAGE_BYTES));
-        let url = format!("ws://{}/rooms/{}/play", config.address, config.code);
+        // The scheme says nothing here: the transport is open already.
+        let mut url = format!("ws://{}/rooms/{}/play", config.address, config.code);
+        if let Some(reservation) = &config.reservation {
+            url.push_str("?reservation=");
+            url.push_str(reservation.as_str());
+        }
         match client_async_with_config(url, stream, Some(limits)).await {
             Ok((stream, _)) => Ok(Socket { stream, unsent: VecDeque::new(), unsent_bytes: 0, unflushed: false }),
             Err(error) => Err(connect_error(&error)),

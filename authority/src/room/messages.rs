@@ -31,7 +31,10 @@ impl Room {
         let seat = from.seat;
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
-            Ok(ClientMessage::Ping { sent_micros, .. }) => self.handle_ping(from, sent_micros, now),
+            Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
+                self.seats[seat.index()].report_rollbacks(rollbacks);
+                self.handle_ping(from, sent_micros, now);
+            }
             Ok(ClientMessage::Report { generation, tick, checksum }) => {
                 self.handle_report(seat, generation, tick, checksum);
             }

@@ -56,6 +56,8 @@ pub(super) struct SeatSlot {
     pub(super) command_budget: TokenBucket,
     pub(super) ephemeral_budget: TokenBucket,
     pub(super) stats: SeatStats,
+    /// How many rollbacks the seat's client had reported last.
+    last_rollbacks: u32,
 }
 
 impl SeatSlot {
@@ -73,7 +75,15 @@ impl SeatSlot {
             command_budget: TokenBucket::full(COMMANDS_PER_SECOND, Moment::ZERO),
             ephemeral_budget: TokenBucket::full(EPHEMERALS_PER_SECOND, Moment::ZERO),
             stats: SeatStats::default(),
+            last_rollbacks: 0,
         }
+    }
+
+    /// The seat's client has rolled back so often in all. A smaller number than before is another client's.
+    pub(super) fn report_rollbacks(&mut self, total: u32) {
+        let more = total.checked_sub(self.last_rollbacks).unwrap_or(total);
+        self.last_rollbacks = total;
+        self.stats.reported_rollbacks = self.stats.reported_rollbacks.saturating_add(u64::from(more));
     }
 
     pub(super) fn state(&self) -> SeatState {

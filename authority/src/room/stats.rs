@@ -16,6 +16,8 @@ pub struct SeatStats {
     pub refused_reports: u64,
     /// Ephemerals beyond the rate (A9).
     pub dropped_ephemerals: u64,
+    /// Rollbacks of the seat's clients, as they report them: whatever they say, it decides nothing.
+    pub reported_rollbacks: u64,
 }
 
 /// What was counted about the whole room.
@@ -52,5 +54,6 @@ impl SeatStats {
         self.substituted_inputs += other.substituted_inputs;
         self.refused_reports += other.refused_reports;
         self.dropped_ephemerals += other.dropped_ephemerals;
+        self.reported_rollbacks = self.reported_rollbacks.saturating_add(other.reported_rollbacks);
     }
 }

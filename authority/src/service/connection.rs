@@ -5,12 +5,15 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use retick_core::wire::MAX_CLIENT_MESSAGE_BYTES;
-use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use bytes::Bytes;
+use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
-use super::config::ServiceConfig;
+use super::door::{Turned, Visit, Welcomed};
+use super::entrance::encoded;
+use super::hub::RoomEntry;
+use super::metrics::{Traffic, refusal_name};
 use super::outbound::{OutboundReader, outbound};
 use super::room_task::Mail;
 use crate::room::ConnectionId;
@@ -24,7 +27,7 @@ pub(super) const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
 /// Why a reader ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ReadEnd {
+pub(super) enum ReadEnd {
     /// The peer closed, or the network did.
     Gone,
     /// Nothing came for too long.
@@ -33,6 +36,10 @@ enum ReadEnd {
     NotBinary,
     /// What came is not WebSocket, or is too long.
     Malformed,
+    /// More came than its budget allows.
+    Budget,
+    /// It said nothing for so long that it had to make place.
+    GaveWay,
     /// The room has ended.
     RoomOver,
 }
@@ -43,6 +50,8 @@ impl ReadEnd {
         let (code, reason) = match self {
             ReadEnd::Gone | ReadEnd::RoomOver => return None,
             ReadEnd::Idle => (close_code::POLICY, "nothing was received for too long"),
+            ReadEnd::Budget => (close_code::POLICY, "more bytes than a connection may send"),
+            ReadEnd::GaveWay => (close_code::AGAIN, "nothing was received, and others wait"),
             ReadEnd::NotBinary => (close_code::UNSUPPORTED, "binary messages only"),
             ReadEnd::Malformed => (close_code::POLICY, "malformed, or longer than a message may be"),
         };
@@ -50,71 +59,142 @@ impl ReadEnd {
     }
 }
 
-/// Serves a connection until either side ends it.
-pub(super) async fn serve(
-    socket: WebSocket,
-    room: mpsc::Sender<Mail>,
-    connection: ConnectionId,
-    limits: ServiceConfig,
-) {
+/// Serves a connection until either side ends it: at the door first, and then in the room.
+pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Visit<'_>) {
+    let (limits, room) = (&visit.hub.config, visit.room);
+    let (metrics, bytes_per_second) = (&visit.hub.metrics, limits.inbound_bytes_per_second);
+    let linger = limits.linger();
     let (queue, waiting) = outbound(limits.outbound_bytes);
     let (mut sink, mut stream) = socket.split();
-    // If the room is over already, the queue ends with the mail, and the writer closes.
-    let _ = room.send(Mail::Connected { connection, outbound: queue }).await;
-    let read_end = tokio::select! {
-        end = read(&mut stream, &room, connection, limits.idle()) => Some(end),
-        () = write(&mut sink, &waiting, limits.linger()) => None,
+    let idle = limits.idle();
+    let read_end = match visit.welcome(&mut stream).await {
+        Err(Turned::Ended(end)) => Some(end),
+        Err(Turned::Refused(refusal)) => {
+            metrics.refused(refusal_name(&refusal));
+            let _ = queue.push(encoded(&RoomMessage::Refused(refusal)));
+            drop(queue);
+            write(&mut sink, &waiting, linger, &room.traffic).await;
+            None
+        }
+        Ok(Welcomed { entrant, early }) => {
+            room.traffic.received(entrant.greeting.len());
+            // If the room is over already, the queue ends with the mail, and the writer closes.
+            let _ = room.mailbox.send(Mail::Entered { connection, outbound: queue, entrant: Box::new(entrant) }).await;
+            let mut reader = Reader { room, connection, idle, budget: ByteBudget::new(bytes_per_second) };
+            let end = tokio::select! {
+                end = reader.read(&mut stream, early) => Some(end),
+                () = write(&mut sink, &waiting, linger, &room.traffic) => None,
+            };
+            match end {
+                // The room closed it, and has forgotten it.
+                None => {}
+                // The room's last words are on their way; there is no mailbox any more.
+                Some(ReadEnd::RoomOver) => write(&mut sink, &waiting, linger, &room.traffic).await,
+                Some(_) => {
+                    let _ = room.mailbox.send(Mail::Disconnected { connection }).await;
+                }
+            }
+            end
+        }
     };
     debug!(connection = connection.0, ?read_end, "a connection ends");
-    match read_end {
-        // The room closed it, and has forgotten it.
-        None => {}
-        // The room's last words are on their way; there is no mailbox any more.
-        Some(ReadEnd::RoomOver) => write(&mut sink, &waiting, limits.linger()).await,
-        Some(_) => {
-            let _ = room.send(Mail::Disconnected { connection }).await;
-        }
+    if read_end == Some(ReadEnd::Budget) {
+        metrics.over_budget.increment(1);
     }
     let goodbye = part(&mut sink, &mut stream, read_end.and_then(ReadEnd::close_frame));
-    let _ = timeout(limits.linger(), goodbye).await;
+    let _ = timeout(linger, goodbye).await;
 }
 
-async fn read(
-    stream: &mut SplitStream<WebSocket>,
-    room: &mpsc::Sender<Mail>,
+/// Hands on what a connection sends.
+struct Reader<'a> {
+    room: &'a RoomEntry,
     connection: ConnectionId,
     idle: Duration,
-) -> ReadEnd {
-    loop {
-        let bytes = match timeout(idle, stream.next()).await {
-            Err(_) => return ReadEnd::Idle,
-            Ok(Some(Ok(Message::Binary(bytes)))) => bytes,
-            // The library answers pings.
-            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
-            Ok(Some(Ok(Message::Text(_)))) => return ReadEnd::NotBinary,
-            Ok(Some(Err(_))) => return ReadEnd::Malformed,
-            Ok(Some(Ok(Message::Close(_))) | None) => return ReadEnd::Gone,
-        };
-        if room.send(Mail::Message { connection, bytes }).await.is_err() {
-            return ReadEnd::RoomOver;
+    budget: ByteBudget,
+}
+
+impl Reader<'_> {
+    async fn read(&mut self, stream: &mut SplitStream<WebSocket>, early: Vec<Bytes>) -> ReadEnd {
+        for bytes in early {
+            if let Err(end) = self.hand_on(bytes).await {
+                return end;
+            }
         }
+        loop {
+            let bytes = match timeout(self.idle, stream.next()).await {
+                Err(_) => return ReadEnd::Idle,
+                Ok(Some(Ok(Message::Binary(bytes)))) => bytes,
+                // The library answers pings.
+                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+                Ok(Some(Ok(Message::Text(_)))) => return ReadEnd::NotBinary,
+                Ok(Some(Err(_))) => return ReadEnd::Malformed,
+                Ok(Some(Ok(Message::Close(_))) | None) => return ReadEnd::Gone,
+            };
+            if let Err(end) = self.hand_on(bytes).await {
+                return end;
+            }
+        }
+    }
+
+    async fn hand_on(&mut self, bytes: Bytes) -> Result<(), ReadEnd> {
+        if !self.budget.take(bytes.len(), Instant::now()) {
+            return Err(ReadEnd::Budget);
+        }
+        self.room.traffic.received(bytes.len());
+        let mail = Mail::Message { connection: self.connection, bytes };
+        self.room.mailbox.send(mail).await.map_err(|_| ReadEnd::RoomOver)
+    }
+}
+
+/// So many bytes a second, and as many at once after a quiet one (A11).
+#[derive(Clone, Copy, Debug)]
+struct ByteBudget {
+    per_second: u64,
+    /// In bytes times microseconds of a second, so that no fraction is lost.
+    credit: u64,
+    filled: Instant,
+}
+
+const SECOND_MICROS: u64 = 1_000_000;
+
+impl ByteBudget {
+    fn new(per_second: u32) -> ByteBudget {
+        let per_second = u64::from(per_second);
+        ByteBudget { per_second, credit: per_second * SECOND_MICROS, filled: Instant::now() }
+    }
+
+    fn take(&mut self, bytes: usize, now: Instant) -> bool {
+        let since = now.saturating_duration_since(self.filled).as_micros().min(u128::from(SECOND_MICROS));
+        let gained = u64::try_from(since).unwrap_or(SECOND_MICROS) * self.per_second;
+        self.credit = (self.credit + gained).min(self.per_second * SECOND_MICROS);
+        self.filled = now;
+        let cost = (bytes as u64).saturating_mul(SECOND_MICROS);
+        let enough = self.credit >= cost;
+        self.credit -= if enough { cost } else { 0 };
+        enough
     }
 }
 
 /// Writes until the queue has ended and everything is sent, or until that takes too long.
-async fn write(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader, linger: Duration) {
+async fn write(
+    sink: &mut SplitSink<WebSocket, Message>,
+    waiting: &OutboundReader,
+    linger: Duration,
+    traffic: &Traffic,
+) {
     let overdue = async {
         waiting.ended().await;
         sleep(linger).await;
     };
     tokio::select! {
-        () = write_all(sink, waiting) => {}
+        () = write_all(sink, waiting, traffic) => {}
         () = overdue => {}
     }
 }
 
-async fn write_all(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader) {
+async fn write_all(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader, traffic: &Traffic) {
     while let Some(bytes) = waiting.next().await {
+        traffic.sent(bytes.len());
         let mut sent = sink.feed(Message::Binary(bytes)).await;
         if sent.is_ok() && waiting.is_empty() {
             sent = sink.flush().await;

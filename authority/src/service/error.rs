@@ -16,6 +16,14 @@ pub enum ServiceError {
         /// Why.
         error: io::Error,
     },
+    /// It can't listen for its operators there.
+    #[error("can't listen for operators on {address}: {error}")]
+    BindAdmin {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
     /// There is no tokio runtime here.
     #[error("a service needs a tokio runtime with time and network")]
     NoRuntime,
@@ -37,6 +45,12 @@ pub enum CreateRoomError {
     #[error("the service has {limit} rooms, and may have no more")]
     TooManyRooms {
         /// Most rooms at once.
+        limit: usize,
+    },
+    /// One address has all the rooms that it may have.
+    #[error("this address has {limit} rooms, and may have no more")]
+    TooManyRoomsOfAddress {
+        /// Most rooms of one address.
         limit: usize,
     },
     /// The service is stopping.

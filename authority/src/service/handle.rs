@@ -1,15 +1,42 @@
 //! What the owner of a service can do in the same process, without HTTP.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use super::code::RoomCode;
 use super::error::{CreateRoomError, UnknownRoom};
-use super::hub::{Hub, RoomEntry};
+use super::handshakes::Stage;
+use super::hub::{Hub, NewRoom, RoomEntry};
+use super::listing::Visibility;
+use super::places::Visitor;
 use super::room_task::{Mail, RoomLog};
+use super::serving::serve_http;
 use super::status::{RoomInfo, RoomStatus};
 use crate::room::{RoomConfig, RoomEvent, RoomStats};
+
+/// Whether a room is locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Locked {
+    /// Nobody joins.
+    Yes,
+    /// Whoever may, joins.
+    No,
+}
+
+/// What the lobby knows about a room (V1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoomLobby {
+    /// Who finds it.
+    pub visibility: Visibility,
+    /// Whether its owner locked it.
+    pub locked: bool,
+    /// Seats that are kept for whom a quick match sent to it.
+    pub reserved_seats: usize,
+}
 
 /// The owner's way to a running service. Cheap to clone; usable from any task or thread.
 #[derive(Clone, Debug)]
@@ -27,7 +54,7 @@ impl ServiceHandle {
     /// # Errors
     /// [`CreateRoomError`]; there is no room then.
     pub fn create_room(&self, config: RoomConfig) -> Result<RoomCode, CreateRoomError> {
-        self.hub.create(config, None)
+        self.create(config, None)
     }
 
     /// Makes a room whose records are kept in `log` (A12).
@@ -35,7 +62,7 @@ impl ServiceHandle {
     /// # Errors
     /// [`CreateRoomError`]; there is no room then.
     pub fn create_room_with_log(&self, config: RoomConfig, log: RoomLog) -> Result<RoomCode, CreateRoomError> {
-        self.hub.create(config, Some(log))
+        self.create(config, Some(log))
     }
 
     /// How many rooms there are.
@@ -89,6 +116,60 @@ impl ServiceHandle {
     /// [`UnknownRoom`].
     pub async fn close_room(&self, code: RoomCode) -> Result<(), UnknownRoom> {
         self.send(code, Mail::Close).await
+    }
+
+    /// Lets nobody join a room any more, or lets them again. Who holds a seat returns to it all the same (V1).
+    ///
+    /// # Errors
+    /// [`UnknownRoom`].
+    pub fn set_room_locked(&self, code: RoomCode, locked: Locked) -> Result<(), UnknownRoom> {
+        let entry = self.hub.find(code).ok_or(UnknownRoom)?;
+        entry.listing.set_locked(locked == Locked::Yes);
+        Ok(())
+    }
+
+    /// Shows a room to everyone, or only to who knows its code (V1). A room that is made here is private at first.
+    ///
+    /// # Errors
+    /// [`UnknownRoom`].
+    pub fn set_room_visibility(&self, code: RoomCode, visibility: Visibility) -> Result<(), UnknownRoom> {
+        let entry = self.hub.find(code).ok_or(UnknownRoom)?;
+        entry.listing.set_visibility(visibility);
+        Ok(())
+    }
+
+    /// What the lobby knows about a room; `None` for an unknown one.
+    pub fn room_lobby(&self, code: RoomCode) -> Option<RoomLobby> {
+        let listing = self.hub.find(code)?.listing;
+        let (visibility, locked) = (listing.visibility(), listing.is_locked());
+        Some(RoomLobby { visibility, locked, reserved_seats: listing.reserved(Instant::now()) })
+    }
+
+    /// How many connections are on their way in, in each stage, in the order of [`Stage::ALL`].
+    pub fn handshakes(&self) -> [usize; Stage::ALL.len()] {
+        self.hub.handshakes.counts()
+    }
+
+    /// Everything that was counted, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        super::monitor::measure(&self.hub);
+        self.hub.metrics.render()
+    }
+
+    /// Serves one connection that was not accepted by the service's own listener: of another listener, or a pipe within the
+    /// process. Limits per address go by `peer`. Ready when its HTTP side is over; a WebSocket goes on in a task.
+    pub async fn serve_stream<S>(&self, stream: S, peer: IpAddr)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        if let Some(visitor) = Visitor::enter(&self.hub, peer) {
+            serve_http(stream, super::http::router(self.hub.clone()), visitor, self.hub.clone()).await;
+        }
+    }
+
+    fn create(&self, config: RoomConfig, log: Option<RoomLog>) -> Result<RoomCode, CreateRoomError> {
+        let (visibility, creator) = (Visibility::default(), None);
+        self.hub.create(NewRoom { config, log, visibility, creator }).map(|(code, _)| code)
     }
 
     async fn send(&self, code: RoomCode, mail: Mail) -> Result<(), UnknownRoom> {

@@ -1,4 +1,4 @@
-//! All rooms of a service, by code, and the signal that ends them.
+//! All rooms of a service, by code, and the signals that end them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -6,13 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::time::{Instant, sleep};
 use tracing::{Instrument, info, info_span};
 
+use super::address::{Counts, Peer, Rates};
 use super::code::RoomCode;
 use super::config::ServiceConfig;
 use super::error::CreateRoomError;
-use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask};
+use super::handshakes::Handshakes;
+use super::listing::{Listing, RoomKey, Visibility};
+use super::metrics::{Metrics, Traffic, UPKEEP};
+use super::places::Places;
+use super::room_task::{
+    Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask, Surroundings,
+};
 use super::status::{RoomInfo, RoomStatus};
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
 
@@ -23,6 +31,19 @@ pub(super) struct RoomEntry {
     pub(super) mailbox: mpsc::Sender<Mail>,
     pub(super) status: watch::Receiver<RoomStatus>,
     pub(super) events: broadcast::Sender<RoomEvent>,
+    pub(super) listing: Arc<Listing>,
+    pub(super) traffic: Arc<Traffic>,
+    /// The encoded match, for who joins by code.
+    pub(super) descriptor: Arc<[u8]>,
+}
+
+/// A room to be made.
+pub(super) struct NewRoom {
+    pub(super) config: RoomConfig,
+    pub(super) log: Option<RoomLog>,
+    pub(super) visibility: Visibility,
+    /// Whom it counts against, if anybody.
+    pub(super) creator: Option<Peer>,
 }
 
 /// What all tasks of a service share. The lock is held for a look-up, never across a wait.
@@ -31,15 +52,44 @@ pub(super) struct Hub {
     pub(super) config: ServiceConfig,
     runtime: Handle,
     rooms: Mutex<BTreeMap<RoomCode, RoomEntry>>,
+    /// How many rooms each address has made that still live.
+    creators: Mutex<Counts>,
+    /// Rooms, matches and lists that are asked for over HTTP.
+    pub(super) rates: Mutex<Rates>,
+    /// Held while a quick match looks for a room or makes one, so that two callers find one room and don't make two.
+    pub(super) matching: Mutex<()>,
+    pub(super) handshakes: Arc<Handshakes>,
+    pub(super) places: Arc<Places>,
+    pub(super) metrics: Arc<Metrics>,
     next_connection: AtomicU64,
+    /// When the rooms end, once a stop was asked for.
+    drain: watch::Sender<Option<Instant>>,
+    room_ended: Notify,
     /// Turns true once. Every task keeps a receiver, so the sender knows when the last one has ended.
     stop: watch::Sender<bool>,
 }
 
 impl Hub {
     pub(super) fn new(config: ServiceConfig, runtime: Handle) -> Hub {
-        let rooms = Mutex::default();
-        Hub { config, runtime, rooms, next_connection: AtomicU64::new(0), stop: watch::Sender::new(false) }
+        let (per_minute, per_peer) =
+            (config.lobby_requests_per_minute, config.lobby_requests_per_minute_per_address);
+        let metrics = Metrics::new();
+        runtime.spawn(keep_up(Arc::downgrade(&metrics)));
+        Hub {
+            handshakes: Handshakes::new(config.max_handshakes, config.max_handshakes_per_address),
+            places: Places::new(config.max_connections, config.max_connections_per_address),
+            rates: Mutex::new(Rates::new(per_minute, per_peer, Instant::now())),
+            config,
+            runtime,
+            rooms: Mutex::default(),
+            creators: Mutex::default(),
+            matching: Mutex::default(),
+            metrics,
+            next_connection: AtomicU64::new(0),
+            drain: watch::Sender::new(None),
+            room_ended: Notify::new(),
+            stop: watch::Sender::new(false),
+        }
     }
 
     fn rooms(&self) -> MutexGuard<'_, BTreeMap<RoomCode, RoomEntry>> {
@@ -55,6 +105,13 @@ impl Hub {
         self.rooms().len()
     }
 
+    /// All rooms behind this code, in the order of their codes, for whoever looks at many.
+    pub(super) fn entries_after(&self, code: Option<RoomCode>) -> Vec<RoomEntry> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let rooms = self.rooms();
+        rooms.range((code.map_or(Unbounded, Excluded), Unbounded)).map(|(_, entry)| entry.clone()).collect()
+    }
+
     pub(super) fn codes(&self) -> Vec<RoomCode> {
         self.rooms().keys().copied().collect()
     }
@@ -66,6 +123,29 @@ impl Hub {
     /// A task's hold on the service: it is waited for until it drops this.
     pub(super) fn hold(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
+    }
+
+    /// From now on nobody joins and no room is made; the rooms live until then.
+    pub(super) fn drain(&self, deadline: Instant) {
+        self.drain.send_replace(Some(deadline));
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.drain.borrow().is_some() || *self.stop.borrow()
+    }
+
+    /// Waits until no room is left.
+    pub(super) async fn emptied(&self) {
+        loop {
+            let ended = self.room_ended.notified();
+            tokio::pin!(ended);
+            // Registered before the look, so that no end is missed.
+            ended.as_mut().enable();
+            if self.room_count() == 0 {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Tells every task to end.
@@ -83,32 +163,43 @@ impl Hub {
     }
 
     /// Makes a room and starts its task.
-    pub(super) fn create(
-        self: &Arc<Hub>,
-        config: RoomConfig,
-        log: Option<RoomLog>,
-    ) -> Result<RoomCode, CreateRoomError> {
+    pub(super) fn create(self: &Arc<Hub>, new: NewRoom) -> Result<(RoomCode, RoomKey), CreateRoomError> {
         let stop = self.hold();
-        if *stop.borrow() {
+        if self.is_draining() {
             return Err(CreateRoomError::Stopping);
         }
+        let NewRoom { config, log, visibility, creator } = new;
         let room = Room::new(config, random_secret()?)?;
+        let key = RoomKey::random().map_err(|_| CreateRoomError::NoRandomness)?;
         let (status_sender, status) = watch::channel(RoomStatus::new(&room));
         let (mail_sender, mailbox) = mpsc::channel(MAX_WAITING_MAIL);
         let events = broadcast::Sender::new(MAX_WAITING_ROOM_EVENTS);
-        let channels = Channels { mailbox, status: status_sender, events: events.clone(), stop };
-        let info = |code| RoomInfo::new(code, room.descriptor(), room.rules());
-        let code = self.enter(|code| RoomEntry { info: info(code), mailbox: mail_sender, status, events })?;
-        let membership = Membership { hub: self.clone(), code };
-        let task = RoomTask::new(room, log, channels, &self.config);
+        let (listing, traffic) = (Listing::new(visibility, &key), Arc::new(Traffic::default()));
+        let entry = |code| RoomEntry {
+            info: RoomInfo::new(code, room.descriptor(), room.rules()),
+            mailbox: mail_sender,
+            status,
+            events: events.clone(),
+            listing: listing.clone(),
+            traffic: traffic.clone(),
+            descriptor: room.descriptor().to_bytes().into(),
+        };
+        let tally = Tally::new(self, creator)?;
+        let code = self.enter(entry)?;
+        let membership = Membership { hub: self.clone(), code, _tally: tally };
+        let drain = self.drain.subscribe();
+        let channels = Channels { mailbox, status: status_sender, events, stop, drain };
+        let surroundings = Surroundings { listing, metrics: self.metrics.clone(), traffic };
+        let task = RoomTask::new(room, log, channels, surroundings, &self.config);
         let span = info_span!("room", %code);
         span.in_scope(|| info!("a room was made"));
+        self.metrics.rooms_created.increment(1);
         let run = async move {
             task.run().await;
             drop(membership);
         };
         self.runtime.spawn(run.instrument(span));
-        Ok(code)
+        Ok((code, key))
     }
 
     /// Finds a free code for an entry.
@@ -127,6 +218,20 @@ impl Hub {
             }
         }
     }
+
+    fn creators(&self) -> MutexGuard<'_, Counts> {
+        // Single inserts and removals can't leave the counts half done.
+        self.creators.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Folds samples for as long as the metrics live.
+async fn keep_up(metrics: std::sync::Weak<Metrics>) {
+    while let Some(metrics) = metrics.upgrade() {
+        metrics.upkeep();
+        drop(metrics);
+        sleep(UPKEEP).await;
+    }
 }
 
 /// Ready once the service stops, or is gone.
@@ -144,10 +249,36 @@ fn random_secret() -> Result<RoomSecret, CreateRoomError> {
 struct Membership {
     hub: Arc<Hub>,
     code: RoomCode,
+    _tally: Tally,
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
         self.hub.rooms().remove(&self.code);
+        self.hub.room_ended.notify_waiters();
+    }
+}
+
+/// A room's mark against who made it.
+struct Tally {
+    hub: Arc<Hub>,
+    creator: Option<Peer>,
+}
+
+impl Tally {
+    fn new(hub: &Arc<Hub>, creator: Option<Peer>) -> Result<Tally, CreateRoomError> {
+        let limit = hub.config.max_rooms_per_address;
+        if creator.is_some_and(|creator| !hub.creators().add(creator, limit)) {
+            return Err(CreateRoomError::TooManyRoomsOfAddress { limit });
+        }
+        Ok(Tally { hub: hub.clone(), creator })
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        if let Some(creator) = self.creator {
+            self.hub.creators().remove(creator);
+        }
     }
 }

@@ -5,40 +5,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::Request;
-use axum::{Extension, Router};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::{sleep, timeout};
-use tracing::{debug, info, warn};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::{info, warn};
 
+use super::admin::{self, Admin};
 use super::config::ServiceConfig;
 use super::error::ServiceError;
 use super::handle::ServiceHandle;
 use super::http::router;
-use super::hub::{Hub, stopped};
+use super::hub::Hub;
+use super::places::Visitor;
+use super::serving::serve_socket;
 
 /// Connections that the operating system may hold until they are accepted.
 const BACKLOG: u32 = 1024;
-/// Most bytes of a request's header.
-const MAX_HEADER_BYTES: usize = 16 * 1024;
 /// Pause after a failed accept, so that a lack of file descriptors does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The answer to a connection beyond the limit, given without reading its request.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\
 content-length: 72\r\n\r\n{\"code\":\"too-many-connections\",\"message\":\"the service is full just now\"}";
-
-/// A connection's place among [`ServiceConfig::max_connections`]; kept for as long as the socket lives.
-#[derive(Clone)]
-pub(super) struct Permit {
-    _place: Arc<OwnedSemaphorePermit>,
-}
 
 /// A service that listens, and serves once [`Service::run_until`] is awaited. Its rooms run from their creation on, and end
 /// when it is dropped.
@@ -46,6 +33,7 @@ pub(super) struct Permit {
 pub struct Service {
     listener: TcpListener,
     address: SocketAddr,
+    admin: Option<Admin>,
     hub: Arc<Hub>,
 }
 
@@ -53,12 +41,23 @@ impl Service {
     /// Listens. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`ServiceError::NoRuntime`], or [`ServiceError::Bind`] when the address can't be listened on.
+    /// [`ServiceError::NoRuntime`], or [`ServiceError::Bind`] or [`ServiceError::BindAdmin`] when an address can't be listened on.
     pub fn bind(config: ServiceConfig) -> Result<Service, ServiceError> {
         let runtime = Handle::try_current().map_err(|_| ServiceError::NoRuntime)?;
         let (listener, address) =
             listen(&config).map_err(|error| ServiceError::Bind { address: config.address, error })?;
-        Ok(Service { listener, address, hub: Arc::new(Hub::new(config, runtime)) })
+        let admin = match config.admin_address {
+            Some(address) => {
+                Some(Admin::bind(address).map_err(|error| ServiceError::BindAdmin { address, error })?)
+            }
+            None => None,
+        };
+        Ok(Service { listener, address, admin, hub: Arc::new(Hub::new(config, runtime)) })
+    }
+
+    /// Where metrics and the monitor are, with the port that they have.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(Admin::address)
     }
 
     /// Where it listens, with the port that it has.
@@ -77,10 +76,26 @@ impl Service {
     /// # Errors
     /// [`ServiceError::StopTimeout`].
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), ServiceError> {
+        self.run(std::future::pending(), shutdown).await
+    }
+
+    /// Serves until `drain` is ready, and then no longer than [`ServiceConfig::drain_millis`]: no room is made and nobody joins
+    /// any more, everyone is told, who lost the connection still returns to its seat, and it ends when the last room has. Once
+    /// `stop` is ready, during that or before, it ends as [`Service::run_until`] does.
+    ///
+    /// # Errors
+    /// [`ServiceError::StopTimeout`].
+    pub async fn run(
+        self,
+        drain: impl Future<Output = ()>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServiceError> {
         info!(address = %self.address, "serving");
         tokio::select! {
-            () = shutdown => {}
+            () = stop => {}
+            () = self.drain_after(drain) => {}
             never = self.accept() => match never {},
+            never = admin::serve(self.admin.as_ref(), &self.hub) => match never {},
         }
         info!(rooms = self.hub.room_count(), "stopping");
         self.hub.stop();
@@ -88,21 +103,33 @@ impl Service {
         ended.map_err(|_| ServiceError::StopTimeout { tasks: self.hub.task_count() })
     }
 
+    async fn drain_after(&self, asked: impl Future<Output = ()>) {
+        asked.await;
+        let deadline = Instant::now() + self.hub.config.drain();
+        info!(rooms = self.hub.room_count(), millis = self.hub.config.drain_millis, "draining");
+        self.hub.drain(deadline);
+        tokio::select! {
+            () = self.hub.emptied() => info!("no room is left"),
+            () = sleep_until(deadline) => {}
+        }
+    }
+
     async fn accept(&self) -> std::convert::Infallible {
-        let places = Arc::new(Semaphore::new(self.hub.config.max_connections.min(Semaphore::MAX_PERMITS)));
         let router = router(self.hub.clone());
+        let tls = self.hub.config.tls.as_ref().map(|tls| tls.acceptor());
         loop {
             match self.listener.accept().await {
-                Ok((stream, peer)) => match places.clone().try_acquire_owned() {
-                    Ok(place) => {
-                        let permit = Permit { _place: Arc::new(place) };
-                        let serve = serve_http(stream, router.clone(), permit, self.hub.config, self.hub.hold());
+                Ok((stream, peer)) => match Visitor::enter(&self.hub, peer.ip()) {
+                    Some(visitor) => {
+                        let serve = serve_socket(stream, tls.clone(), router.clone(), visitor, self.hub.clone());
                         tokio::spawn(serve);
                     }
-                    Err(_) => {
+                    None => {
                         warn!(%peer, "a connection beyond the limit");
-                        // It is dropped whether it takes the answer or not.
-                        let _ = stream.try_write(BUSY);
+                        // It is dropped whether it takes the answer or not; over TLS it could not read it.
+                        if tls.is_none() {
+                            let _ = stream.try_write(BUSY);
+                        }
                     }
                 },
                 Err(error) => {
@@ -130,75 +157,4 @@ fn listen(config: &ServiceConfig) -> io::Result<(TcpListener, SocketAddr)> {
     let listener = socket.listen(BACKLOG)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
-}
-
-/// Serves one connection's requests. After an upgrade the WebSocket's own task goes on.
-async fn serve_http(
-    stream: TcpStream,
-    router: Router,
-    permit: Permit,
-    config: ServiceConfig,
-    mut stop: watch::Receiver<bool>,
-) {
-    if let Err(error) = stream.set_nodelay(true) {
-        debug!(%error, "a connection without TCP_NODELAY");
-    }
-    let routes = TowerToHyperService::new(router.layer(Extension(permit)));
-    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        hyper::service::Service::call(&routes, request.map(Body::new))
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(config.greeting())
-        .max_buf_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    tokio::pin!(connection);
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            match timeout(config.linger(), connection).await {
-                Ok(served) => served,
-                Err(_) => return,
-            }
-        }
-    };
-    if let Err(error) = served {
-        debug!(%error, "an HTTP connection ended");
-    }
-}
-
-/// Ready when the process is asked to stop: by SIGINT, or by SIGTERM where there is one.
-pub async fn shutdown_signal() {
-    tokio::select! {
-        () = interrupt() => info!("interrupted"),
-        () = terminate() => info!("terminated"),
-    }
-}
-
-async fn interrupt() {
-    if let Err(error) = tokio::signal::ctrl_c().await {
-        warn!(%error, "interrupts can't be waited for");
-        std::future::pending().await
-    }
-}
-
-#[cfg(unix)]
-async fn terminate() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            terminate.recv().await;
-        }
-        Err(error) => {
-            warn!(%error, "termination can't be waited for");
-            std::future::pending().await
-        }
-    }
-}
-
-#[cfg(not(unix))]
-async fn terminate() {
-    std::future::pending().await
 }

@@ -10,45 +10,84 @@
 //! One task owns each room, so nothing locks around it. It takes in all that arrived, lets the room's clock move on, and does
 //! what the room wants done. A peer can fill its own queue only: then its connection ends as a slow consumer (A11).
 //!
-//! The HTTP side is `POST /rooms`, `GET /rooms/{code}`, `GET /health` and the WebSocket at `/rooms/{code}/play`: one for each
-//! player, binary messages only. Every refusal is JSON with a stable `code` and a `message` for people.
+//! Before a room knows of a connection, that has come through three doors: `serving` speaks TLS and HTTP with it, `door` awaits
+//! its greeting and has it checked ([`Admission`]), and the lobby's `listing` of the room says whether it is locked, or its seats
+//! kept for others. Whoever says nothing is in none of a room's counts, and gives way to newcomers (`handshakes`).
+//!
+//! The HTTP side is written down in `docs/service.md`. Every refusal is JSON with a stable `code` and a `message` for people.
+//! Operators have a listener of their own, for metrics and the monitor ([`ServiceConfig::admin_address`]).
 //!
 //! ```no_run
-//! use retick_authority::service::{Service, ServiceConfig, shutdown_signal};
+//! use retick_authority::service::{Service, ServiceConfig, ShutdownSignals};
 //!
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
 //! let service = Service::bind(ServiceConfig::default())?;
 //! println!("listening on {}", service.local_address());
 //! let handle = service.handle();
-//! service.run_until(shutdown_signal()).await?;
+//! // The first signal asks for a drain, and the second to stop at once.
+//! let (mut signals, (stop, second)) = (ShutdownSignals::new(), tokio::sync::oneshot::channel());
+//! let first = async {
+//!     signals.next().await;
+//!     tokio::spawn(async move {
+//!         signals.next().await;
+//!         let _ = stop.send(());
+//!     });
+//! };
+//! service.run(first, async { drop(second.await) }).await?;
 //! assert_eq!(handle.room_count(), 0);
 //! # Ok(())
 //! # }
 //! ```
 
+mod address;
+mod admin;
+mod admission;
 mod code;
 mod config;
 mod connection;
-mod create;
+mod door;
+mod entrance;
 mod error;
 mod handle;
+mod handshakes;
 mod http;
 mod hub;
 mod listener;
+mod listing;
+mod meter;
+mod metrics;
+mod monitor;
+mod origin;
 mod outbound;
+mod places;
 mod room_task;
+mod serving;
+mod signals;
 mod status;
+mod tls;
 
+pub use admission::{
+    Admission, CreateToken, Creation, JoinCheck, JoinOutcome, JoinRequest, MAX_TICKET_KEYS, MIN_CREATE_TOKEN_BYTES,
+    TicketKeys,
+};
 pub use code::{ParseCodeError, RoomCode};
 pub use config::{
-    DEFAULT_ADDRESS, DEFAULT_GREETING_MILLIS, DEFAULT_IDLE_MILLIS, DEFAULT_LINGER_MILLIS, DEFAULT_MAX_CONNECTIONS,
-    DEFAULT_MAX_ROOMS, DEFAULT_OUTBOUND_BYTES, DEFAULT_SOCKET_SEND_BUFFER_BYTES, DEFAULT_STOP_MILLIS,
+    DEFAULT_ADDRESS, DEFAULT_DRAIN_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_IDLE_MILLIS,
+    DEFAULT_INBOUND_BYTES_PER_SECOND, DEFAULT_LINGER_MILLIS, DEFAULT_LOBBY_REQUESTS_PER_MINUTE,
+    DEFAULT_LOBBY_REQUESTS_PER_MINUTE_PER_ADDRESS, DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,
+    DEFAULT_MAX_HANDSHAKES, DEFAULT_MAX_HANDSHAKES_PER_ADDRESS, DEFAULT_MAX_ROOMS, DEFAULT_MAX_ROOMS_PER_ADDRESS,
+    DEFAULT_OUTBOUND_BYTES, DEFAULT_RESERVATION_MILLIS, DEFAULT_SOCKET_SEND_BUFFER_BYTES, DEFAULT_STOP_MILLIS,
     DEFAULT_UNUSED_ROOM_MILLIS, ServiceConfig,
 };
-pub use create::MAX_CREATE_BODY_BYTES;
 pub use error::{CreateRoomError, ServiceError, UnknownRoom};
-pub use handle::ServiceHandle;
-pub use listener::{Service, shutdown_signal};
+pub use handle::{Locked, RoomLobby, ServiceHandle};
+pub use handshakes::Stage;
+pub use http::MAX_CREATE_BODY_BYTES;
+pub use listener::Service;
+pub use listing::{ParseKeyError, RoomKey, Visibility};
+pub use origin::Origins;
 pub use outbound::MESSAGE_OVERHEAD_BYTES;
 pub use room_task::{MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, RoomLog};
+pub use signals::{ShutdownSignals, shutdown_signal};
 pub use status::{RoomInfo, RoomKind, RoomPhase, RoomStatus};
+pub use tls::{MAX_CERTIFICATE_CHAIN, TlsError, TlsIdentity};

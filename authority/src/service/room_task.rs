@@ -1,20 +1,25 @@
 //! The task that owns one room: takes in its mail, lets its clock move on, and does what it wants done.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use retick_core::tick::Moment;
 use retick_core::wire::{CloseReason, RoomMessage};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
-use tracing::{debug, error, info, warn};
+use tracing::{Span, debug, error, info, warn};
 
 use super::config::ServiceConfig;
+use super::entrance::Entrant;
 use super::hub::stopped;
+use super::listing::{Held, Listing};
+use super::meter::Meter;
+use super::metrics::{Metrics, Traffic, refusal_name};
 use super::outbound::{Outbound, Overflow};
 use super::status::{RoomPhase, RoomStatus};
 use crate::log::{FrameLog, LogError};
-use crate::room::{ConnectionId, Output, Room, RoomEvent};
+use crate::room::{CloseCause, ConnectionId, Output, Room, RoomEvent};
 
 /// Most mail that waits for a room. A reader waits when it is full, and its socket with it.
 pub const MAX_WAITING_MAIL: usize = 512;
@@ -27,8 +32,8 @@ pub type RoomLog = Box<dyn FrameLog<Error = LogError> + Send>;
 /// What reaches a room's task.
 #[derive(Debug)]
 pub(super) enum Mail {
-    /// A transport was opened, and this is the way to it.
-    Connected { connection: ConnectionId, outbound: Outbound },
+    /// A transport was opened and has greeted, and this is the way to it.
+    Entered { connection: ConnectionId, outbound: Outbound, entrant: Box<Entrant> },
     /// A binary message arrived.
     Message { connection: ConnectionId, bytes: Bytes },
     /// The transport is gone.
@@ -45,15 +50,31 @@ pub(super) struct Channels {
     pub(super) status: watch::Sender<RoomStatus>,
     pub(super) events: broadcast::Sender<RoomEvent>,
     pub(super) stop: watch::Receiver<bool>,
+    /// When the service ends its rooms, once it is known.
+    pub(super) drain: watch::Receiver<Option<Instant>>,
+}
+
+/// What the lobby and the metrics share with the task.
+pub(super) struct Surroundings {
+    pub(super) listing: Arc<Listing>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) traffic: Arc<Traffic>,
 }
 
 /// A room with its surroundings.
 pub(super) struct RoomTask {
-    room: Room,
+    pub(super) room: Room,
     log: Option<RoomLog>,
     log_failed: bool,
-    channels: Channels,
-    outbounds: BTreeMap<ConnectionId, Outbound>,
+    pub(super) channels: Channels,
+    pub(super) outbounds: BTreeMap<ConnectionId, Outbound>,
+    /// The spans of connections that came in and hold no seat yet.
+    pub(super) spans: BTreeMap<ConnectionId, Span>,
+    pub(super) listing: Arc<Listing>,
+    /// Reservations that were used in this turn.
+    pub(super) settled: Vec<Held>,
+    pub(super) metrics: Arc<Metrics>,
+    meter: Meter,
     origin: Instant,
     /// When the room is closed, if nobody ever joined.
     unused_at: Option<Instant>,
@@ -64,8 +85,15 @@ pub(super) struct RoomTask {
 }
 
 impl RoomTask {
-    pub(super) fn new(room: Room, log: Option<RoomLog>, channels: Channels, config: &ServiceConfig) -> RoomTask {
+    pub(super) fn new(
+        room: Room,
+        log: Option<RoomLog>,
+        channels: Channels,
+        surroundings: Surroundings,
+        config: &ServiceConfig,
+    ) -> RoomTask {
         let origin = Instant::now();
+        let Surroundings { listing, metrics, traffic } = surroundings;
         let mut message = Vec::new();
         RoomMessage::Closing(CloseReason::SlowConsumer).encode_into(&mut message);
         RoomTask {
@@ -74,6 +102,11 @@ impl RoomTask {
             log_failed: false,
             channels,
             outbounds: BTreeMap::new(),
+            spans: BTreeMap::new(),
+            listing,
+            settled: Vec::new(),
+            meter: Meter::new(metrics.clone(), traffic, origin),
+            metrics,
             origin,
             unused_at: Some(origin + config.unused_room()),
             slow_consumers: 0,
@@ -87,24 +120,31 @@ impl RoomTask {
         let mut mail = Vec::with_capacity(MAX_WAITING_MAIL);
         self.carry_out();
         while !self.room.is_closed() {
-            self.wait(&mut mail).await;
+            let due = self.wait(&mut mail).await;
+            self.meter.turn(due, Instant::now());
             let now = self.now();
             mail.drain(..).for_each(|item| self.deliver(item, now));
             self.room.handle_timeout(now);
             self.carry_out();
             self.publish();
+            self.settled.clear();
         }
         info!(frontier = %self.room.frontier(), "the room is over");
     }
 
-    /// Waits for mail, for the room's next timeout, or for an end from outside.
-    async fn wait(&mut self, mail: &mut Vec<Mail>) {
+    /// Waits for mail, for the room's next timeout, or for an end from outside; says when the timeout is due.
+    async fn wait(&mut self, mail: &mut Vec<Mail>) -> Option<Instant> {
         let due = self.room.next_timeout().map(|due| self.origin + std::time::Duration::from_nanos(due.as_nanos()));
         let unused_at = self.unused_at;
-        let Channels { mailbox, stop, .. } = &mut self.channels;
+        let Channels { mailbox, stop, drain, .. } = &mut self.channels;
+        let mut draining = false;
         let ended = tokio::select! {
             biased;
             () = stopped(stop) => true,
+            Ok(()) = drain.changed() => {
+                draining = true;
+                false
+            }
             // Timeouts go first, so that mail can't put them off; each turn takes in all mail anyway.
             () = sleep_until_some(due) => {
                 while let Ok(item) = mailbox.try_recv() {
@@ -121,17 +161,18 @@ impl RoomTask {
         if ended {
             self.room.close(self.now());
         }
+        if draining {
+            self.tell_all_draining();
+        }
+        due
     }
 
     fn deliver(&mut self, mail: Mail, now: Moment) {
         match mail {
-            Mail::Connected { connection, outbound } => {
-                self.outbounds.insert(connection, outbound);
-                self.room.handle_connected(connection, now);
-            }
+            Mail::Entered { connection, outbound, entrant } => self.enter(connection, outbound, *entrant, now),
             Mail::Message { connection, bytes } => self.room.handle_message(connection, &bytes, now),
             Mail::Disconnected { connection } => {
-                self.outbounds.remove(&connection);
+                self.forget(connection);
                 self.room.handle_disconnected(connection, now);
             }
             Mail::Start => {
@@ -188,11 +229,20 @@ impl RoomTask {
                 Output::Close { connection, cause } => {
                     debug!(connection = connection.0, ?cause, "a connection is closed");
                     self.outbounds.remove(&connection);
+                    self.spans.remove(&connection);
+                    if let CloseCause::Refused(refusal) = cause {
+                        self.metrics.refused(refusal_name(&refusal));
+                    }
                 }
                 Output::Event(event) => {
                     debug!(?event, "room event");
-                    if matches!(event, RoomEvent::SeatClaimed { .. }) {
+                    if let RoomEvent::SeatClaimed { seat, connection, .. }
+                    | RoomEvent::SeatResumed { seat, connection, .. } = event
+                    {
                         self.unused_at = None;
+                        if let Some(span) = self.spans.remove(&connection) {
+                            span.record("seat", seat.number());
+                        }
                     }
                     // Nobody may be listening.
                     let _ = self.channels.events.send(event);
@@ -206,6 +256,7 @@ impl RoomTask {
         let now = self.now();
         for connection in self.overflowed.drain(..) {
             let Some(outbound) = self.outbounds.remove(&connection) else { continue };
+            self.spans.remove(&connection);
             info!(connection = connection.0, "a connection reads too slowly");
             outbound.replace_all(self.slow_consumer_message.clone());
             self.slow_consumers += 1;
@@ -214,12 +265,19 @@ impl RoomTask {
     }
 
     fn publish(&mut self) {
-        let RoomTask { room, channels, outbounds, slow_consumers, .. } = self;
+        let RoomTask { room, channels, outbounds, slow_consumers, meter, .. } = self;
+        meter.add_if_due(room, *slow_consumers, Instant::now());
         channels.status.send_modify(|status| {
             status.update(room);
             status.connections = outbounds.len();
             status.slow_consumers = *slow_consumers;
+            status.lag_micros = u64::try_from(meter.lag().as_micros()).unwrap_or(u64::MAX);
         });
+    }
+
+    fn forget(&mut self, connection: ConnectionId) {
+        self.outbounds.remove(&connection);
+        self.spans.remove(&connection);
     }
 
     fn now(&self) -> Moment {

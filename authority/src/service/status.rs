@@ -6,7 +6,7 @@ use retick_core::seat::SeatCount;
 use retick_core::tick::{Tick, TickRate};
 use retick_core::wire::{PROTOCOL_VERSION, RoomRules};
 
-use crate::room::{Room, RoomStats, SeatState};
+use crate::room::{Room, RoomStats, SeatState, SeatStats};
 
 use super::code::RoomCode;
 
@@ -97,10 +97,14 @@ pub struct RoomStatus {
     pub frontier: Tick,
     /// Each seat, in order.
     pub seats: Vec<SeatState>,
+    /// What was counted about each seat, in order.
+    pub seat_stats: Vec<SeatStats>,
     /// Connections that are open.
     pub connections: usize,
     /// Connections that were closed because they read too slowly (A11).
     pub slow_consumers: u64,
+    /// How much later than due the room took its turns of the last seconds, at worst, in microseconds.
+    pub lag_micros: u64,
     /// What the room counted.
     pub stats: RoomStats,
 }
@@ -111,8 +115,10 @@ impl RoomStatus {
             phase: RoomPhase::Waiting,
             frontier: Tick::ZERO,
             seats: vec![SeatState::Free; room.descriptor().seats().count()],
+            seat_stats: vec![SeatStats::default(); room.descriptor().seats().count()],
             connections: 0,
             slow_consumers: 0,
+            lag_micros: 0,
             stats: RoomStats::default(),
         };
         status.update(room);
@@ -128,13 +134,20 @@ impl RoomStatus {
         };
         self.frontier = room.frontier();
         self.stats = room.stats();
-        for (place, seat) in self.seats.iter_mut().zip(room.descriptor().seats().seats()) {
-            *place = room.seat_state(seat).unwrap_or(*place);
+        let places = self.seats.iter_mut().zip(&mut self.seat_stats);
+        for ((state, stats), seat) in places.zip(room.descriptor().seats().seats()) {
+            *state = room.seat_state(seat).unwrap_or(*state);
+            *stats = room.seat_stats(seat).unwrap_or(*stats);
         }
     }
 
-    /// Seats that a newcomer may take.
+    /// Seats that nobody has claimed.
     pub fn free_seats(&self) -> usize {
         self.seats.iter().filter(|seat| **seat == SeatState::Free).count()
+    }
+
+    /// Seats that a newcomer may take right now.
+    pub fn joinable_seats(&self) -> usize {
+        if self.phase == RoomPhase::Waiting { self.free_seats() } else { 0 }
     }
 }

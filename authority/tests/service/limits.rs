@@ -122,3 +122,29 @@ async fn v1_a_connection_beyond_the_limit_is_turned_away_and_one_that_ends_makes
     soon("a connection is served", place).await;
     server.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a11_a_connection_sends_so_many_bytes_a_second_and_not_more() {
+    let config = ServiceConfig { inbound_bytes_per_second: 10_000, ..local_config() };
+    let (server, game) = (Server::start(config), factory::<60>(b"one"));
+    let code = server.handle.create_room(room_config(&game, 2)).expect("a room");
+    let mut raw = Raw::pipe(&server.handle, server.address.ip(), code, "").await.expect("a place");
+    raw.hello(game.manifest().identity()).await;
+    assert_eq!(raw.welcomed().await, Ok(()));
+    // Within its budget, second after second; within its messages too.
+    let ephemeral = ClientMessage::Ephemeral { payload: &[7; 990] };
+    for _ in 0..3 {
+        for _ in 0..9 {
+            raw.send(&ephemeral).await;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+    assert_eq!(server.handle.room_status(code).expect("it lives").connections, 1);
+    for _ in 0..12 {
+        raw.send(&ephemeral).await;
+    }
+    assert_eq!(raw.end().await, RawEnd::Code(1008));
+    let metrics = server.handle.metrics();
+    assert!(metrics.contains("retick_over_budget_total 1\n"), "{metrics}");
+    server.stop().await;
+}

@@ -2,12 +2,20 @@
 //! free port, and waits for conditions with a deadline, never for a time.
 #![cfg(feature = "service")]
 
+mod browser;
+mod draining;
 mod game;
+mod half_open;
 mod http;
 mod limits;
+mod lobby;
 mod matches;
+mod operators;
+mod origins;
 mod raw;
 mod refusals;
 mod server;
 mod stopping;
 mod storms;
+mod tickets;
+mod tls;

@@ -16,7 +16,9 @@ pub const DEADLINE: Duration = Duration::from_secs(30);
 
 pub struct Server {
     pub address: SocketAddr,
+    pub admin: Option<SocketAddr>,
     pub handle: ServiceHandle,
+    drain: Option<oneshot::Sender<()>>,
     shutdown: oneshot::Sender<()>,
     task: JoinHandle<Result<(), ServiceError>>,
 }
@@ -30,11 +32,22 @@ impl Server {
     pub fn start(config: ServiceConfig) -> Server {
         let service = Service::bind(config).expect("a free port");
         let (shutdown, stopped) = oneshot::channel();
-        let (address, handle) = (service.local_address(), service.handle());
-        let task = tokio::spawn(service.run_until(async {
+        let (drain, drained) = oneshot::channel();
+        let (address, admin, handle) = (service.local_address(), service.admin_address(), service.handle());
+        let drained = async { if drained.await.is_err() { std::future::pending().await } };
+        let task = tokio::spawn(service.run(drained, async {
             let _ = stopped.await;
         }));
-        Server { address, handle, shutdown, task }
+        Server { address, admin, handle, drain: Some(drain), shutdown, task }
+    }
+
+    pub fn drain(&mut self) {
+        self.drain.take().expect("asked for once").send(()).expect("it runs");
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(self) {
+        soon("the service ends", self.task).await.expect("no panic").expect("a clean end");
     }
 
     pub async fn stop(self) {

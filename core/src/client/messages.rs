@@ -201,7 +201,7 @@ impl Client {
             Some(Claimed { seat, token, generation, .. }) => {
                 Entry::Resume { seat, token, generation, next, fence: self.tail.fence() }
             }
-            None => Entry::Join { ticket: &[] },
+            None => Entry::Join { ticket: &self.ticket },
         };
         let hello = Hello { protocol: PROTOCOL_VERSION, identity: self.factory.manifest().identity(), entry };
         self.outbox.push_message(|out| ClientMessage::Hello(hello).encode_into(out));

@@ -352,6 +352,8 @@ struct Claimed {
 pub struct Client {
     config: ClientConfig,
     factory: Box<dyn RuntimeFactory>,
+    /// What is handed in when it joins (V1).
+    ticket: Vec<u8>,
     connected: bool,
     greeted: bool,
     started: bool,
@@ -391,6 +393,7 @@ impl Client {
             pace: Pace::new(factory.manifest().tick_rate()),
             config,
             factory,
+            ticket: Vec::new(),
             connected: false,
             greeted: false,
             started: false,
@@ -413,6 +416,13 @@ impl Client {
             end: None,
             stats: ClientStats::default(),
         }
+    }
+
+    /// Joins with this ticket of the game's backend (V1); a returning client needs none. An open room reads none. One of more
+    /// than [`MAX_TICKET_BYTES`](crate::wire::MAX_TICKET_BYTES) the room refuses as malformed.
+    #[must_use]
+    pub fn with_ticket(self, ticket: Vec<u8>) -> Client {
+        Client { ticket, ..self }
     }
 
     /// A transport to the room is open: greets it, with a claim to the same seat if there was one (A6).

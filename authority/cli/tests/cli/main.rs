@@ -6,6 +6,7 @@ mod demo;
 mod module;
 mod serve;
 mod synctest;
+mod ticket;
 mod verify;
 
 use std::path::PathBuf;
@@ -42,13 +43,17 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "serve", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "serve", "ticket", "verify", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }
     for command in ["inspect", "certify", "normalise"] {
         assert!(stdout(&retick(&["module", "--help"])).contains(command), "{command}");
         assert!(retick(&["module", command, "--help"]).status.success(), "{command}");
+    }
+    for command in ["keygen", "sign", "show"] {
+        assert!(stdout(&retick(&["ticket", "--help"])).contains(command), "{command}");
+        assert!(retick(&["ticket", command, "--help"]).status.success(), "{command}");
     }
     check_refused(&["no-such-command"], 2, &["no-such-command"]);
 }
