@@ -8,6 +8,7 @@ mod bench;
 mod demo;
 mod failure;
 mod games;
+mod log;
 mod module;
 mod proxy;
 mod serve;
@@ -38,6 +39,8 @@ enum Command {
     Serve(serve::ServeArguments),
     /// Make keys and join tickets, and look at one
     Ticket(ticket::TicketArguments),
+    /// Look at the log of a room
+    Log(log::LogArguments),
     /// Re-simulate a replay and compare every checksum
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
+        Command::Log(arguments) => log::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),

@@ -171,6 +171,11 @@ impl<'a> Record<'a> {
         wire::encode_into(self, out);
     }
 
+    /// Whether `bytes` are the record of a frame, on which only other frames depend.
+    pub fn is_frame(bytes: &[u8]) -> bool {
+        matches!(Record::decode(bytes), Ok(Record::Frame { .. }))
+    }
+
     /// The record that `bytes` are.
     ///
     /// # Errors

@@ -86,6 +86,11 @@ impl Room {
         self.history.read(tick, &mut frame).then_some(frame)
     }
 
+    /// Whether anybody holds a seat.
+    pub fn has_players(&self) -> bool {
+        self.seats.iter().any(SeatSlot::is_held)
+    }
+
     /// Whether the room has ended.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed

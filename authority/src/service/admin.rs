@@ -110,7 +110,8 @@ fn router(hub: Arc<Hub>) -> Router {
 /// Refuses requests under a foreign name: a web page that has its own name point here would read what it is not to see.
 async fn guard(request: Request, next: Next) -> Response {
     if !is_own_name(request.headers()) {
-        return (StatusCode::MISDIRECTED_REQUEST, "this listener is reached by address, or as localhost\n").into_response();
+        return (StatusCode::MISDIRECTED_REQUEST, "this listener is reached by address, or as localhost\n")
+            .into_response();
     }
     let mut response = next.run(request).await;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -142,7 +143,9 @@ mod tests {
         for host in ["localhost", "localhost:9090", "127.0.0.1:9090", "10.0.0.7", "[::1]:9090", "[::1]"] {
             assert!(own(host), "{host}");
         }
-        for host in ["evil.example", "evil.example:9090", "localhost.evil.example", "", ":9090", "127.0.0.1.evil.example"] {
+        for host in
+            ["evil.example", "evil.example:9090", "localhost.evil.example", "", ":9090", "127.0.0.1.evil.example"]
+        {
             assert!(!own(host), "{host}");
         }
         assert!(!is_own_name(&HeaderMap::new()));

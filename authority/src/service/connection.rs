@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use bytes::Bytes;
 use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use metrics::{Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use retick_core::wire::Refusal;
 use tokio::time::Duration;
@@ -116,7 +118,8 @@ impl Metrics {
         let lag = Matcher::Full("retick_tick_lag_seconds".to_owned());
         let builder = PrometheusBuilder::new();
         // Buckets that are not empty are never refused; without them the histogram is a summary.
-        let builder = builder.set_buckets_for_metric(lag, &TICK_LAG_BUCKETS).unwrap_or_else(|_| PrometheusBuilder::new());
+        let builder =
+            builder.set_buckets_for_metric(lag, &TICK_LAG_BUCKETS).unwrap_or_else(|_| PrometheusBuilder::new());
         let recorder = builder.build_recorder();
         let instruments = metrics::with_local_recorder(&recorder, || {
             describe();

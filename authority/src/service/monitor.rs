@@ -120,7 +120,8 @@ mod tests {
     #[test]
     fn v1_the_page_is_whole_in_itself_and_writes_no_markup() {
         assert_eq!(PAGE.matches(NONCE).count(), 2, "one script and one style");
-        for word in ["http:", "https:", "src=", "href=", "@import", "url(", "import ", " onload", " onclick", "style="] {
+        for word in ["http:", "https:", "src=", "href=", "@import", "url(", "import ", " onload", " onclick", "style="]
+        {
             assert!(!PAGE.contains(word), "{word} would load or run something");
         }
         for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("] {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::ServerConfig;
 use tokio_rustls::TlsAcceptor;
 
 /// Most certificates of a chain.

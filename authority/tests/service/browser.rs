@@ -37,9 +37,10 @@ impl Browser {
         let mut process = NAMES.iter().find_map(|name| launch(name, &profile))?;
         let mut lines = BufReader::new(process.stderr.take().expect("it was asked for")).lines();
         let address = tokio::task::spawn_blocking(move || {
-            let found = lines.by_ref().map_while(Result::ok).find_map(|line| {
-                line.strip_prefix("DevTools listening on ws://").map(str::to_owned)
-            });
+            let found = lines
+                .by_ref()
+                .map_while(Result::ok)
+                .find_map(|line| line.strip_prefix("DevTools listening on ws://").map(str::to_owned));
             // It goes on to complain, and must not wait for anybody to read it.
             std::thread::spawn(move || lines.for_each(drop));
             found
@@ -122,9 +123,7 @@ impl Drop for Browser {
 
 /// The text of a cell of the room's row, or null.
 fn cell(code: &str, column: &str) -> String {
-    format!(
-        "document.querySelector('tr[data-room=\"{code}\"] td[data-column=\"{column}\"]')?.textContent ?? null"
-    )
+    format!("document.querySelector('tr[data-room=\"{code}\"] td[data-column=\"{column}\"]')?.textContent ?? null")
 }
 
 fn number(value: &Value) -> f64 {
@@ -149,7 +148,8 @@ async fn v1_the_monitor_is_live_in_a_browser_and_nothing_else_runs_in_it() {
     let code = code.to_string();
     let live = "document.getElementById('link')?.textContent ?? null";
     browser.evaluates("the page is live", live, |value| value == "live").await;
-    let first = number(&browser.evaluates("it shows the room", &cell(&code, "tick"), |value| number(value) > 0.0).await);
+    let first =
+        number(&browser.evaluates("it shows the room", &cell(&code, "tick"), |value| number(value) > 0.0).await);
     browser.evaluates("its tick moves", &cell(&code, "tick"), |value| number(value) > first + 60.0).await;
     browser.evaluates("at its rate", &cell(&code, "ticks/s"), |value| (40.0..80.0).contains(&number(value))).await;
     for column in ["rollbacks", "in B/s", "out B/s"] {
@@ -180,5 +180,9 @@ async fn v1_the_monitor_is_live_in_a_browser_and_nothing_else_runs_in_it() {
 
     drop(clients);
     server.stop().await;
-    browser.evaluates("it says that nobody answers", live, |value| value.as_str().is_some_and(|text| text.starts_with("no answer"))).await;
+    browser
+        .evaluates("it says that nobody answers", live, |value| {
+            value.as_str().is_some_and(|text| text.starts_with("no answer"))
+        })
+        .await;
 }

@@ -73,7 +73,11 @@ async fn v1_a_drain_ends_the_rooms_when_it_is_time_and_a_stop_at_once() {
         server.drain();
         seated.until(notice).await;
         room_is("it lives on", &status, |status| status.phase == RoomPhase::Waiting).await;
-        if stopped { server.stop().await } else { server.ended().await }
+        if stopped {
+            server.stop().await
+        } else {
+            server.ended().await
+        }
         assert_eq!(seated.end().await, RawEnd::Closing(CloseReason::RoomEnded));
         assert!(stopped || began.elapsed() >= Duration::from_millis(300));
         assert_eq!(status.borrow().phase, RoomPhase::Closed);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use retick_authority::room::{RoomConfig, SeatState, StartPolicy};
 use retick_authority::service::{
-    Admission, CreateToken, Creation, JoinCheck, JoinOutcome, JoinRequest, RoomCode, RoomStatus, ServiceConfig, ServiceHandle, Stage,
+    Admission, CreateToken, Creation, JoinCheck, JoinOutcome, JoinRequest, RoomCode, RoomStatus, ServiceConfig,
+    ServiceHandle, Stage,
 };
 use retick_core::digest::Identity;
 use retick_core::wire::{ClientMessage, Refusal};

@@ -34,7 +34,11 @@ impl Server {
         let (shutdown, stopped) = oneshot::channel();
         let (drain, drained) = oneshot::channel();
         let (address, admin, handle) = (service.local_address(), service.admin_address(), service.handle());
-        let drained = async { if drained.await.is_err() { std::future::pending().await } };
+        let drained = async {
+            if drained.await.is_err() {
+                std::future::pending().await
+            }
+        };
         let task = tokio::spawn(service.run(drained, async {
             let _ = stopped.await;
         }));

@@ -7,7 +7,7 @@ use retick_authority::service::{DEFAULT_ADDRESS, Service, ServiceConfig, Shutdow
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
-use self::settings::{AdmissionArguments, LimitArguments, ListenArguments};
+use self::settings::{AdmissionArguments, LimitArguments, ListenArguments, LogArguments};
 use crate::failure::Failure;
 
 /// Arguments of `retick serve`.
@@ -19,6 +19,8 @@ pub struct ServeArguments {
     admission: AdmissionArguments,
     #[command(flatten)]
     limits: LimitArguments,
+    #[command(flatten)]
+    logs: LogArguments,
     /// How long rooms still live after the first signal, in milliseconds; the second one stops at once
     #[arg(long, value_name = "MILLIS", default_value_t = ServiceConfig::default().drain_millis)]
     drain_millis: u64,
@@ -36,7 +38,9 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?;
-    let config = ServiceConfig { admission, creation, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
+    let logs = arguments.logs.settings();
+    let config =
+        ServiceConfig { admission, creation, logs, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
     runtime.block_on(serve(arguments, arguments.limits.apply(config)))
 }
 

@@ -28,7 +28,9 @@ pub(in crate::service) enum ApiError {
     Body,
     #[error("the body is not the JSON that is expected here, at line {line}, column {column}")]
     Json { line: usize, column: usize },
-    #[error("the query is not as expected: an identity, and perhaps config_digest, after, and limit up to {MAX_LISTED_ROOMS}")]
+    #[error(
+        "the query is not as expected: an identity, and perhaps config_digest, after, and limit up to {MAX_LISTED_ROOMS}"
+    )]
     Query,
     #[error("the descriptor is not in pairs of hexadecimal digits")]
     Hex,

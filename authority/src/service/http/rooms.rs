@@ -49,11 +49,7 @@ pub(super) async fn info(State(hub): SharedHub, code: CodePath) -> Result<Json<V
 }
 
 /// `PATCH /rooms/{code}`, by who has the room's key.
-pub(super) async fn change(
-    State(hub): SharedHub,
-    code: CodePath,
-    request: Request,
-) -> Result<Json<Value>, ApiError> {
+pub(super) async fn change(State(hub): SharedHub, code: CodePath, request: Request) -> Result<Json<Value>, ApiError> {
     let entry = find(&hub, code)?;
     let key: Option<RoomKey> = bearer(request.headers()).and_then(|text| text.parse().ok());
     if !key.is_some_and(|key| entry.listing.is_owned_by(&key)) {
@@ -147,11 +143,16 @@ pub(super) async fn quick_match(
 /// A seat in the fullest room that has one, so that matches begin.
 fn find_seat(hub: &Hub, fits: impl Fn(&RoomEntry) -> bool) -> Option<(RoomEntry, ReservationId)> {
     let now = Instant::now();
-    let mut rooms: Vec<(usize, RoomEntry)> = hub.entries_after(None).into_iter().filter(|entry| fits(entry)).filter_map(|entry| {
-        let joinable = entry.listing.visibility() == Visibility::Public && !entry.listing.is_locked();
-        let free = free_seats(&entry).saturating_sub(entry.listing.reserved(now));
-        (joinable && free > 0).then_some((free, entry))
-    }).collect();
+    let mut rooms: Vec<(usize, RoomEntry)> = hub
+        .entries_after(None)
+        .into_iter()
+        .filter(|entry| fits(entry))
+        .filter_map(|entry| {
+            let joinable = entry.listing.visibility() == Visibility::Public && !entry.listing.is_locked();
+            let free = free_seats(&entry).saturating_sub(entry.listing.reserved(now));
+            (joinable && free > 0).then_some((free, entry))
+        })
+        .collect();
     // Codes are random, and sorting is stable: among equals the same room fills up.
     rooms.sort_by_key(|(free, _)| *free);
     rooms.into_iter().find_map(|(_, entry)| reserve(hub, &entry).map(|reservation| (entry, reservation)))
@@ -216,7 +217,9 @@ mod tests {
         assert_eq!(limit(format!("identity={digest}")), Some(DEFAULT_LISTED_ROOMS));
         let all = format!("identity={digest}&config_digest={digest}&after=2Z2Z-2Z9A&limit={MAX_LISTED_ROOMS}");
         assert_eq!(limit(all), Some(MAX_LISTED_ROOMS));
-        for wrong in ["limit=0", "limit=101", "limit=x", "after=", "identity=ab", "config_digest=ab", "other=1", "limit"] {
+        for wrong in
+            ["limit=0", "limit=101", "limit=x", "after=", "identity=ab", "config_digest=ab", "other=1", "limit"]
+        {
             assert_eq!(limit(format!("identity={digest}&{wrong}")), None, "{wrong}");
         }
         assert_eq!(limit("limit=5".to_owned()), None);
