@@ -44,8 +44,13 @@ const DOMAIN: &[u8] = b"retick 2026 join ticket v1\0";
 /// The form that is signed and decoded. Another one has another number, and another domain.
 const VERSION: u8 = 1;
 /// The most that a ticket can take: its form, two texts with their lengths, a number, the access, a key and a signature.
-const LARGEST_BYTES: usize =
-    1 + (3 + MAX_PLAYER_NAME_BYTES) + (3 + MAX_TICKET_ROOM_BYTES) + 9 + 1 + IDENTITY_KEY_BYTES + IDENTITY_SIGNATURE_BYTES;
+const LARGEST_BYTES: usize = 1
+    + (3 + MAX_PLAYER_NAME_BYTES)
+    + (3 + MAX_TICKET_ROOM_BYTES)
+    + 9
+    + 1
+    + IDENTITY_KEY_BYTES
+    + IDENTITY_SIGNATURE_BYTES;
 
 const _: () = assert!(LARGEST_BYTES <= MAX_TICKET_BYTES, "every ticket fits a greeting");
 

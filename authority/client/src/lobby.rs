@@ -119,7 +119,11 @@ impl Lobby {
     ///
     /// # Errors
     /// [`HttpError`].
-    pub async fn create(&self, descriptor: &MatchDescriptor, options: &CreateOptions) -> Result<CreatedRoom, HttpError> {
+    pub async fn create(
+        &self,
+        descriptor: &MatchDescriptor,
+        options: &CreateOptions,
+    ) -> Result<CreatedRoom, HttpError> {
         let mut body = body_of(descriptor, options);
         if let Some(visibility) = options.visibility {
             body["visibility"] = visibility.name().into();
@@ -208,13 +212,7 @@ impl Lobby {
         info_of(&self.ask(Method::PATCH, path, Some(key.as_str()), body.to_string()).await?)
     }
 
-    async fn ask(
-        &self,
-        method: Method,
-        path: String,
-        bearer: Option<&str>,
-        body: String,
-    ) -> Result<Value, HttpError> {
+    async fn ask(&self, method: Method, path: String, bearer: Option<&str>, body: String) -> Result<Value, HttpError> {
         Ask { address: &self.address, tls: self.tls.as_ref(), method, path, bearer, body }.answer().await
     }
 }

@@ -135,8 +135,16 @@ mod tests {
         });
         let info = parse_info(&whole).expect("whole");
         assert_eq!((info.free_seats, info.phase, info.frontier), (1, RoomPhase::Running, Tick::new(90)));
-        let wrong = [("seats", json!(129)), ("tick_rate_hz", json!(61)), ("phase", json!("x")), ("code", json!("/")),
-            ("visibility", json!("x")), ("locked", json!(1)), ("descriptor", json!("00")), ("descriptor", json!(7))];
+        let wrong = [
+            ("seats", json!(129)),
+            ("tick_rate_hz", json!(61)),
+            ("phase", json!("x")),
+            ("code", json!("/")),
+            ("visibility", json!("x")),
+            ("locked", json!(1)),
+            ("descriptor", json!("00")),
+            ("descriptor", json!(7)),
+        ];
         for (name, value) in wrong {
             let mut changed = whole.clone();
             changed[name] = value;

@@ -191,7 +191,9 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use retick_core::digest::Digest;
     use retick_core::seat::{Generation, Seat};
+    use retick_core::tick::Tick;
     use retick_core::wire::CloseReason;
 
     use super::*;
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn a12_with_an_interval_frames_wait_for_no_record_of_their_own() {
         let mut outbox = Outbox::new(Durability::Interval);
-        let frame = Record::Frame { tick: Default::default(), frame: b"frame", head: Default::default() };
+        let frame = Record::Frame { tick: Tick::ZERO, frame: b"frame", head: Digest::of(b"head") };
         outbox.persist(&frame);
         outbox.event(EVENT);
         assert!(matches!(outbox.poll(), Some(Output::Persist { sequence: 1, .. })));

@@ -19,7 +19,7 @@ use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Refusal, RoomClock, RoomMessage};
 
 use super::clock::RoomTime;
-use super::connections::{Feed, Stage};
+use super::connections::Feed;
 use super::event::{ConnectionId, RoomEvent};
 use super::messages::Sender;
 use super::secrets::Keys;

@@ -18,7 +18,7 @@ use retick_core::rng::SessionSeed;
 use retick_core::runtime::{
     Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation, StepContext,
 };
-use retick_core::seat::{Seat, SeatCount};
+use retick_core::seat::SeatCount;
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{CloseReason, Frames, Refusal, ResumeToken, RoomMessage};
 use serde::{Deserialize, Serialize};
@@ -95,12 +95,14 @@ pub struct Machine {
     /// Turns until it comes back.
     returns_in: Option<u64>,
     pub token: Option<ResumeToken>,
+    /// The room's run in which it received frames last.
+    pub last_run: u64,
 }
 
 impl Machine {
     fn new() -> Machine {
         let client = Client::new(ClientConfig::default(), Box::new(factory()));
-        Machine { client, connection: None, inbox: VecDeque::new(), returns_in: Some(0), token: None }
+        Machine { client, connection: None, inbox: VecDeque::new(), returns_in: Some(0), token: None, last_run: 0 }
     }
 
     /// The first tick that it does not have, and the head of its chain.
@@ -144,6 +146,7 @@ pub struct World {
     pub machines: Vec<Machine>,
     pub now: Moment,
     connections: u64,
+    runs: u64,
     /// Every frame that has left the room in any run, by tick: the latest.
     pub released: BTreeMap<u64, Frame>,
     last_read: BTreeMap<ConnectionId, Frame>,
@@ -159,6 +162,7 @@ impl World {
             machines: (0..SEATS).map(|_| Machine::new()).collect(),
             now: Moment::ZERO,
             connections: 0,
+            runs: 0,
             released: BTreeMap::new(),
             last_read: BTreeMap::new(),
             events: Vec::new(),
@@ -198,6 +202,7 @@ impl World {
             Err(RestoreError::Log(FileLogError::Storage { .. })) => return Err(Killed),
             Err(error) => panic!("{error}"),
         };
+        self.runs += 1;
         self.run = Some(Run { room, log });
         // What a run begins with is on the disk before anyone is served.
         self.persist(true)
@@ -250,8 +255,12 @@ impl World {
     fn play(&mut self, index: usize) -> Result<(), Killed> {
         let now = self.now;
         let machine = &mut self.machines[index];
+        let before = machine.history();
         while let Some(bytes) = machine.inbox.pop_front() {
             machine.receive(&bytes, now);
+        }
+        if machine.history() != before {
+            machine.last_run = self.runs;
         }
         machine.client.handle_turn(now);
         while let Some(tick) = machine.client.wanted_input() {
@@ -352,9 +361,12 @@ impl World {
         self.last_read.clear();
         let now = self.now;
         for machine in &mut self.machines {
-            let arrives = dice.index(machine.inbox.len() + 1);
+            let (arrives, before) = (dice.index(machine.inbox.len() + 1), machine.history());
             for bytes in machine.inbox.drain(..).take(arrives).collect::<Vec<_>>() {
                 machine.receive(&bytes, now);
+            }
+            if machine.history() != before {
+                machine.last_run = self.runs;
             }
             let _ = machine.client.step();
             machine.connection = None;
@@ -375,11 +387,6 @@ impl World {
         }
         assert_eq!(heads.last(), Some(&room.chain_head()));
         heads
-    }
-
-    /// The seats' claims, epochs and tokens, as every greeted client knows them.
-    pub fn holds(&self) -> Vec<(Option<Seat>, Option<ResumeToken>)> {
-        self.machines.iter().map(|machine| (machine.client.seat(), machine.token)).collect()
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use retick_authority::log::file::Durability;
 use retick_authority::service::{
-    Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS, MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys,
-    TlsIdentity,
+    Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS,
+    MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys, TlsIdentity,
 };
 use retick_core::ticket::TicketPublicKey;
 
@@ -145,7 +145,8 @@ impl AdmissionArguments {
             Some(path) => {
                 let text = read_bounded(path, MAX_SECRET_FILE_BYTES)?;
                 let token = std::str::from_utf8(&text).ok().and_then(|text| CreateToken::new(text.trim()));
-                let words = || format!("{}: a token of at least {MIN_CREATE_TOKEN_BYTES} bytes of text", path.display());
+                let words =
+                    || format!("{}: a token of at least {MIN_CREATE_TOKEN_BYTES} bytes of text", path.display());
                 Creation::Token(token.ok_or_else(|| Failure::Run(words()))?)
             }
         };

@@ -41,7 +41,8 @@ fn line_after(lines: &mut impl BufRead, prefix: &str) -> String {
 fn ask(address: &str, request: &str, body: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();
     let length = body.len();
-    let head = format!("{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    let head =
+        format!("{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
     connection.write_all((head + body).as_bytes()).unwrap();
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();

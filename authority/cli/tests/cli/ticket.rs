@@ -18,7 +18,8 @@ fn v1_a_key_signs_a_ticket_that_is_shown_and_held_against_it() {
     let (key, stranger) = (line(&["ticket", "keygen", file]), line(&["ticket", "keygen", other]));
     // A key that is there is not written over.
     check_refused(&["ticket", "keygen", file], 2, &[file]);
-    let ticket = line(&["ticket", "sign", "--key", file, "--player", "ada\u{7}", "--room", "k3xw9fzm", "--seconds", "60"]);
+    let ticket =
+        line(&["ticket", "sign", "--key", file, "--player", "ada\u{7}", "--room", "k3xw9fzm", "--seconds", "60"]);
     let said = line(&["ticket", "show", &ticket, "--key", &key]);
     for words in ["ada\\u{7}", "K3XW-9FZM", "play", &key, "valid"] {
         assert!(said.contains(words), "{said:?} without {words:?}");
