@@ -20,7 +20,7 @@ use tracing::{error, info, warn};
 use super::code::RoomCode;
 use super::error::LogStoreError;
 use super::log_writer::{LogOpener, LogSource};
-use super::room_log::{FolderLog, LogEnd, RoomLog, RoomLogError};
+use super::room_log::{FolderLog, LogEnd, RoomLog};
 use crate::log::FrameLog;
 use crate::log::file::{Directory, Durability as FileDurability, FileLog, FileLogConfig, FileLogError};
 use crate::room::{Durability, Output, RestoreError, Room};

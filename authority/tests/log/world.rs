@@ -28,6 +28,7 @@ use crate::disk::{Dice, Disk};
 pub const SEATS: u8 = 4;
 const TURN_NANOS: u64 = 16_666_667;
 
+#[derive(Clone)]
 struct Push(i64);
 
 impl GameInput for Push {
