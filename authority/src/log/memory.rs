@@ -92,7 +92,7 @@ impl MemoryLog {
         (FIRST_SEQUENCE..).map_while(|sequence| Some((sequence, self.record(sequence)?)))
     }
 
-    /// The confirmed frames in order, each checked against the frame chain.
+    /// The confirmed frames of every generation in order, each checked against its frame chain.
     ///
     /// # Errors
     /// [`LogError::NotCreated`] and [`LogError::Descriptor`] when the log does not begin with a room.
@@ -102,8 +102,9 @@ impl MemoryLog {
             return Err(LogError::NotCreated);
         };
         let descriptor = MatchDescriptor::from_bytes(descriptor)?;
+        let (seats, generation) = (descriptor.seats(), descriptor.generation());
         let chain = FrameChain::new(&descriptor);
-        Ok(LogFrames { log: self, sequence: FIRST_SEQUENCE, seats: descriptor.seats(), chain, next: Tick::ZERO })
+        Ok(LogFrames { log: self, sequence: FIRST_SEQUENCE, seats, generation, chain, next: Tick::ZERO })
     }
 }
 
@@ -138,6 +139,7 @@ pub struct LogFrames<'a> {
     log: &'a MemoryLog,
     sequence: u64,
     seats: SeatCount,
+    generation: Generation,
     chain: FrameChain,
     next: Tick,
 }
@@ -145,11 +147,17 @@ pub struct LogFrames<'a> {
 impl LogFrames<'_> {
     fn read(&mut self, sequence: u64, record: &[u8]) -> Result<Option<Frame>, LogError> {
         let record = Record::decode(record).map_err(|error| LogError::Record { sequence, error })?;
-        let Record::Frame { tick, frame: bytes, head } = record else {
-            return Ok(None);
+        let (tick, bytes, head) = match record {
+            Record::Frame { tick, frame, head } => (tick, frame, head),
+            // Ticks and their chain begin anew (A10).
+            Record::Reconfigured { descriptor } => {
+                self.begin(&MatchDescriptor::from_bytes(descriptor)?);
+                return Ok(None);
+            }
+            _ => return Ok(None),
         };
         let frame = self.decode(bytes).map_err(|_| LogError::Frame { sequence })?;
-        if frame.tick() != tick || tick != self.next {
+        if frame.tick() != tick || tick != self.next || frame.generation() != self.generation {
             return Err(LogError::Frame { sequence });
         }
         self.chain.extend(&frame);
@@ -158,6 +166,13 @@ impl LogFrames<'_> {
         }
         self.next = tick.saturating_add(1);
         Ok(Some(frame))
+    }
+
+    fn begin(&mut self, descriptor: &MatchDescriptor) {
+        self.chain = FrameChain::new(descriptor);
+        self.generation = descriptor.generation();
+        self.seats = descriptor.seats();
+        self.next = Tick::ZERO;
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Frame, FrameError> {

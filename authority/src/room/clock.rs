@@ -25,9 +25,9 @@ impl RoomTime {
         RoomTime(self.0.saturating_add(nanos))
     }
 
-    /// The time that lay `moment` before.
-    pub(super) fn before(self, moment: Moment) -> RoomTime {
-        RoomTime(self.0.saturating_sub(moment.as_nanos()))
+    /// The moment that lies so long before this one; the clock's beginning, where that would be before it.
+    pub(super) fn minus(self, passed: Moment) -> RoomTime {
+        RoomTime(self.0.saturating_sub(passed.as_nanos()))
     }
 
     /// The time since `origin`, as a moment of the clock that starts there.
@@ -40,13 +40,15 @@ impl RoomTime {
 pub(super) struct Clock {
     /// The caller's moment up to which time was counted; `None` before the first call.
     counted: Option<Moment>,
+    /// The last of the caller's moments.
+    latest: Moment,
     time: RoomTime,
 }
 
 impl Clock {
     /// A clock that begins at `moment` since the room was made.
     pub(super) fn starting_at(moment: Moment) -> Clock {
-        Clock { counted: None, time: RoomTime(moment.as_nanos()) }
+        Clock { time: RoomTime(moment.as_nanos()), ..Clock::default() }
     }
 
     /// Where the clock is.
@@ -54,20 +56,26 @@ impl Clock {
         self.time
     }
 
-    /// Where the clock would be if it moved now. Moves nothing.
-    pub(super) fn at(&self, now: Moment) -> RoomTime {
+    /// Where the clock would be if it moved at the last of the caller's moments. Moves nothing.
+    pub(super) fn present(&self) -> RoomTime {
+        self.at(self.latest)
+    }
+
+    fn at(&self, now: Moment) -> RoomTime {
         let passed = self.counted.map_or(0, |counted| now.nanos_since(counted));
         self.time.plus_nanos(passed.min(CLOCK_CLAMP_NANOS))
     }
 
-    /// Counts time from `now` on, if none was counted yet.
+    /// Takes the caller's time. Nothing moves; time is counted from the first moment on.
     pub(super) fn observe(&mut self, now: Moment) {
         self.counted.get_or_insert(now);
+        self.latest = self.latest.max(now);
     }
 
     /// Moves the clock. A moment before the last one moves nothing.
     pub(super) fn advance(&mut self, now: Moment) {
         self.time = self.at(now);
+        self.latest = self.latest.max(now);
         self.counted = Some(self.counted.map_or(now, |counted| counted.max(now)));
     }
 

@@ -14,8 +14,13 @@ impl Room {
         let Some(clock_tick) = self.clock_tick() else {
             return;
         };
-        while self.is_due(self.frontier(), clock_tick) && !self.outbox.is_saturated() {
-            self.confirm(self.frontier());
+        loop {
+            self.activate_due();
+            let tick = self.frontier();
+            if !self.is_due(tick, clock_tick) || self.outbox.is_saturated() {
+                break;
+            }
+            self.confirm(tick);
             if self.release.is_full() {
                 self.send_release();
             }

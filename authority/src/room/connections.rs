@@ -25,9 +25,24 @@ pub(super) enum Stage {
         /// The record that its greeting depends on.
         greeted_after: u64,
     },
+    /// It watches, without a seat (A14).
+    Watching {
+        feed: Feed,
+        /// The record that its greeting depends on.
+        greeted_after: u64,
+    },
 }
 
-/// Which frames a seated connection gets.
+impl Stage {
+    fn feed(&self) -> Option<&Feed> {
+        match self {
+            Stage::Greeting { .. } => None,
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some(feed),
+        }
+    }
+}
+
+/// Which frames a greeted connection gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feed {
     /// Each release, as it is confirmed.
@@ -81,20 +96,31 @@ impl Connections {
         self.by_id.pop_first().map(|(id, connection)| (id, connection.stage))
     }
 
-    pub(super) fn seated(&self) -> impl Iterator<Item = ConnectionId> {
-        let seated = |connection: &Connection| matches!(connection.stage, Stage::Seated { .. });
-        self.by_id.iter().filter(move |(_, connection)| seated(connection)).map(|(id, _)| *id)
+    /// Who this is, when whoever stands before the room knows.
+    pub(super) fn player(&self, id: ConnectionId) -> Option<PlayerId> {
+        self.by_id.get(&id)?.player
+    }
+
+    /// Everyone who was let in: players and observers.
+    pub(super) fn greeted(&self) -> impl Iterator<Item = ConnectionId> {
+        self.by_id.iter().filter(|(_, connection)| connection.stage.feed().is_some()).map(|(id, _)| *id)
     }
 
     pub(super) fn live(&self) -> impl Iterator<Item = ConnectionId> {
-        let live = |connection: &Connection| matches!(connection.stage, Stage::Seated { feed: Feed::Live, .. });
+        let live = |connection: &Connection| connection.stage.feed() == Some(&Feed::Live);
         self.by_id.iter().filter(move |(_, connection)| live(connection)).map(|(id, _)| *id)
     }
 
-    /// The feeds of all that hold a seat.
+    /// How many watch without a seat.
+    pub(super) fn watcher_count(&self) -> usize {
+        let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
+        self.by_id.values().filter(watches).count()
+    }
+
+    /// The feeds of everyone who was let in.
     pub(super) fn feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, &mut Feed)> {
         self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
-            Stage::Seated { feed, .. } => Some((*id, feed)),
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some((*id, feed)),
             Stage::Greeting { .. } => None,
         })
     }
@@ -110,7 +136,7 @@ impl Connections {
     pub(super) fn next_deadline(&self) -> Option<RoomTime> {
         let deadline = |connection: &Connection| match connection.stage {
             Stage::Greeting { deadline } => Some(deadline),
-            Stage::Seated { .. } => None,
+            Stage::Seated { .. } | Stage::Watching { .. } => None,
         };
         self.by_id.values().filter_map(deadline).min()
     }

@@ -1,53 +1,62 @@
 //! How connections, seats and the room end (A1, A5, A6).
 
 use retick_core::seat::Seat;
-use retick_core::tick::Moment;
 use retick_core::wire::{CloseReason, Refusal, RoomMessage};
 
 use super::connections::Stage;
 use super::event::{CloseCause, ClosedCause, ConnectionId, RoomEvent, VacancyCause};
-use super::seats::SeatState;
+use super::policy::OnLeave;
+use super::seats::{ClaimEnd, Driver, Hold, SeatSlot, SeatState};
+use super::transitions::NewDriver;
 use super::{Phase, Room};
 use crate::log::Record;
 
 impl Room {
-    /// An explicit leave: the seat is empty at once, and what it had buffered is discarded (A1).
-    pub(super) fn leave(&mut self, connection: ConnectionId, seat: Seat, now: Moment) {
+    /// An explicit leave: the seat changes hands at once, and what it had buffered is discarded (A1).
+    pub(super) fn leave(&mut self, connection: ConnectionId, seat: Seat) {
         self.connections.remove(connection);
         self.vacate(seat, VacancyCause::Left);
         self.dismiss(connection, CloseReason::Left);
-        self.handle_vacancy(now);
+        self.handle_vacancy();
     }
 
     /// Ends a greeted connection for what it did. Its seat is treated as if the transport was lost.
-    pub(super) fn eject(&mut self, connection: ConnectionId, reason: CloseReason, now: Moment) {
-        if let Some(Stage::Seated { seat, .. }) = self.connections.remove(connection) {
-            self.lose(seat, now);
-            self.dismiss(connection, reason);
+    pub(super) fn eject(&mut self, connection: ConnectionId, reason: CloseReason) {
+        match self.connections.remove(connection) {
+            Some(Stage::Seated { seat, .. }) => {
+                self.lose(seat);
+                self.dismiss(connection, reason);
+            }
+            Some(Stage::Watching { .. }) => self.dismiss(connection, reason),
+            Some(Stage::Greeting { .. }) | None => {}
         }
     }
 
-    fn dismiss(&mut self, connection: ConnectionId, reason: CloseReason) {
+    pub(super) fn dismiss(&mut self, connection: ConnectionId, reason: CloseReason) {
         self.outbox.transmit([connection], &RoomMessage::Closing(reason));
         self.outbox.close(connection, CloseCause::Ended(reason));
     }
 
     /// A seat's transport is lost: its grace begins, and what it had delivered stays (A3, A6).
-    pub(super) fn lose(&mut self, seat: Seat, now: Moment) {
-        let grace_end = self.clock.at(now).plus_millis(self.config.grace_millis);
+    pub(super) fn lose(&mut self, seat: Seat) {
+        let grace_end = self.clock.present().plus_millis(self.config.grace_millis);
         let slot = &mut self.seats[seat.index()];
         slot.connection = None;
         slot.grace_end = Some(grace_end);
-        if self.phase == Phase::Lobby {
-            // Whoever returns before tick 0 verifies the greeting again, and says so.
-            slot.set_active(false);
+        if !slot.is_active() {
+            // Whoever returns without having taken part verifies the greeting again, and says so.
+            slot.set_hold(Hold::Joining);
+            slot.forget_deliveries();
         }
         self.outbox.persist(&Record::Disconnected { seat });
         self.outbox.event(RoomEvent::SeatDisconnected { seat });
+        self.roster_changed = true;
+        self.update_next_activation();
+        self.start_if_due();
     }
 
     /// Gives up every seat whose grace is over, once the clock has reached its end and what is due was delivered.
-    pub(super) fn expire_graces(&mut self, now: Moment) {
+    pub(super) fn expire_graces(&mut self) {
         let time = self.clock.time();
         let mut expired = false;
         if self.phase == Phase::Recovering {
@@ -60,26 +69,58 @@ impl Room {
             }
         }
         if expired {
-            self.handle_vacancy(now);
+            self.handle_vacancy();
         }
     }
 
+    /// Gives a seat up, and lets the policy say who plays from the next tick on (S5, S6).
     fn vacate(&mut self, seat: Seat, cause: VacancyCause) {
-        let slot = &mut self.seats[seat.index()];
-        slot.vacate();
-        self.commands.discard(seat);
-        self.outbox.persist(&Record::Vacated { seat, cause, retained: false });
-        self.outbox.event(RoomEvent::SeatVacated { seat, cause });
+        let on_leave = self.config.seats.on_leave;
+        let slot = &self.seats[seat.index()];
+        let (was_active, was_empty) = (slot.is_active(), slot.driver == Driver::Nobody);
+        let played = slot.holder.is_some_and(|holder| holder.has_played);
+        let bot_plays = on_leave == OnLeave::Bot || slot.is_bot();
+        let retained = cause == VacancyCause::GraceOver && played && bot_plays;
+        self.give_up(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
+        match on_leave {
+            OnLeave::Empty if was_active => self.change_driver(seat, NewDriver::Nobody),
+            OnLeave::Bot if was_active || (was_empty && self.phase == Phase::Lobby) => {
+                self.change_driver(seat, NewDriver::Bot);
+            }
+            // Whoever was on the way has changed nothing yet.
+            OnLeave::Empty | OnLeave::Bot => {}
+        }
     }
 
-    /// A seat was given up: that ends a room without players, and may be what the start waited for.
-    fn handle_vacancy(&mut self, now: Moment) {
-        let may_fill = |state| state == SeatState::Free && self.phase == Phase::Lobby;
-        let deserted = !self.seats.iter().any(|slot| slot.is_held() || may_fill(slot.state()));
-        if deserted {
+    /// Ends a seat's claim, or keeps it for its owner while a bot plays. Who drives the seat is the caller's to say.
+    pub(super) fn give_up(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
+        self.seats[seat.index()].release(end);
+        let retained = end == ClaimEnd::Retained;
+        self.commands.discard(seat);
+        self.results.forget(seat);
+        self.outbox.persist(&Record::Vacated { seat, cause, retained });
+        self.outbox.event(RoomEvent::SeatVacated { seat, cause });
+        self.roster_changed = true;
+        self.update_next_activation();
+    }
+
+    /// A seat was given up: that ends a room without players, and may be what the start or the settlement waited for.
+    pub(super) fn handle_vacancy(&mut self) {
+        let may_fill = |slot: &SeatSlot| {
+            self.phase == Phase::Lobby
+                && match slot.state() {
+                    SeatState::Free => true,
+                    SeatState::Vacated => self.config.seats.recycle_vacated,
+                    SeatState::Bot => self.config.seats.humans_claim_bots,
+                    SeatState::Joining | SeatState::Playing | SeatState::Disconnected => false,
+                }
+        };
+        let deserted = !self.seats.iter().any(|slot| slot.is_held() || may_fill(slot));
+        if deserted && self.next_claim > 0 {
             self.end(ClosedCause::Deserted);
         } else {
-            self.start_if_full(now);
+            self.start_if_due();
+            self.settle_if_due();
         }
     }
 
@@ -94,7 +135,7 @@ impl Room {
         while let Some((connection, stage)) = self.connections.pop_first() {
             match stage {
                 Stage::Greeting { .. } => self.refuse(connection, Refusal::Closing),
-                Stage::Seated { .. } => self.dismiss(connection, CloseReason::RoomEnded),
+                Stage::Seated { .. } | Stage::Watching { .. } => self.dismiss(connection, CloseReason::RoomEnded),
             }
         }
         for slot in &mut self.seats {

@@ -1,9 +1,11 @@
 //! What a room tells its driver, beside what it sends.
 
 use bincode::{BorrowDecode, Encode};
-use retick_core::seat::{Generation, Seat};
+use retick_core::seat::{ControlEpoch, Generation, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, CloseReason, Refusal};
+
+use super::transitions::{BotLease, SeatTransition};
 
 /// A connection, by the number that the driver chose for it. A number is used once in a room's life: outputs that wait for a
 /// record may still name a connection that has ended.
@@ -77,7 +79,20 @@ pub enum RoomEvent {
         /// Who holds it now.
         connection: ConnectionId,
     },
-    /// A seat was given up for good.
+    /// The driver of a seat changed (A5).
+    SeatChanged {
+        /// The seat.
+        seat: Seat,
+        /// How.
+        transition: SeatTransition,
+        /// The first tick of the new driver.
+        tick: Tick,
+        /// The seat's new control epoch.
+        epoch: ControlEpoch,
+        /// The lease, where the new driver is a bot.
+        lease: Option<BotLease>,
+    },
+    /// A seat was given up.
     SeatVacated {
         /// The seat.
         seat: Seat,
@@ -89,6 +104,35 @@ pub enum RoomEvent {
         /// The generation.
         generation: Generation,
     },
+    /// Somebody watches, without a seat (A14).
+    ObserverJoined {
+        /// Who.
+        connection: ConnectionId,
+    },
+    /// The match's clock stands still (A15).
+    Paused {
+        /// The first tick that it has not reached.
+        tick: Tick,
+    },
+    /// The match's clock goes on (A15).
+    Unpaused,
+    /// The room was locked, or opened (V1).
+    Locked {
+        /// Whether it is locked now.
+        locked: bool,
+    },
+    /// A new generation was set up (A10).
+    Reconfigured {
+        /// The generation.
+        generation: Generation,
+    },
+    /// Everyone agrees on the match's result, which is [`Room::settlement`](super::Room::settlement)'s to tell (A15).
+    Agreed {
+        /// The state that says so: `n` for `S(n)`.
+        tick: Tick,
+    },
+    /// The match's result is disputed (A15).
+    Disputed,
     /// Two reports of one state differ (A8). At most one event for each state.
     Desync {
         /// The state: `n` for `S(n)`.
@@ -115,6 +159,10 @@ pub enum VacancyCause {
     Left,
     /// Its grace ran out (A6).
     GraceOver,
+    /// The driver gave it to a bot while its player was away (A5).
+    BotSeated,
+    /// The driver took away the bot that played for its player (A5).
+    BotRemoved,
 }
 
 /// Why a room ended.

@@ -18,6 +18,8 @@ pub(super) enum Delivery {
     Late,
     /// It is too long, or too far ahead.
     Refused,
+    /// Its tick is before the seat's first.
+    Early,
 }
 
 /// A ring over the ticks from the frontier to the look-ahead, allocated once.

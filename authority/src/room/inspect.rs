@@ -18,13 +18,14 @@ impl Room {
         self.history.frontier()
     }
 
-    /// The tick that the room's clock has reached; `None` while it doesn't run.
+    /// The tick that the match's clock has reached, also while it is paused there; `None` before it runs, and after.
     pub fn clock_tick(&self) -> Option<Tick> {
         match self.phase {
             Phase::Running { origin } => {
                 Some(self.config.descriptor.tick_rate().tick_at(self.clock.time().since(origin)))
             }
-            Phase::Lobby | Phase::Recovering | Phase::Closed => None,
+            Phase::Paused { position } => Some(self.config.descriptor.tick_rate().tick_at(position)),
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => None,
         }
     }
 
@@ -55,7 +56,7 @@ impl Room {
 
     /// What the next frame says of who drives `seat`; empty beyond the match's seats, and while a seat is joining.
     pub fn seat_presence(&self, seat: Seat) -> Presence {
-        self.seats.get(seat.index()).map(SeatSlot::presence).unwrap_or_default()
+        self.seats.get(seat.index()).map(SeatSlot::next_presence).unwrap_or_default()
     }
 
     /// Where `seat` stands in its life; `None` beyond the match's seats.
@@ -89,6 +90,16 @@ impl Room {
     /// Whether anybody holds a seat.
     pub fn has_players(&self) -> bool {
         self.seats.iter().any(SeatSlot::is_held)
+    }
+
+    /// Whether the match's clock was stopped (A15).
+    pub fn is_paused(&self) -> bool {
+        matches!(self.phase, Phase::Paused { .. })
+    }
+
+    /// Connections that watch without a seat (A14).
+    pub fn observer_count(&self) -> usize {
+        self.connections.watcher_count()
     }
 
     /// Whether the room has ended.

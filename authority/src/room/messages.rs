@@ -29,11 +29,13 @@ struct CommandRequest<'a> {
 impl Room {
     pub(super) fn handle_seated_message(&mut self, from: Sender, bytes: &[u8], now: Moment) {
         let seat = from.seat;
+        // Whatever it is, its sender has received the greeting, and the token in it.
+        self.prove_token(seat);
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
             Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
                 self.seats[seat.index()].report_rollbacks(rollbacks);
-                self.handle_ping(from, sent_micros, now);
+                self.handle_ping(from, sent_micros);
             }
             Ok(ClientMessage::Report { generation, tick, checksum }) => {
                 self.handle_report(seat, generation, tick, checksum);
@@ -42,30 +44,43 @@ impl Room {
                 self.handle_command(seat, &CommandRequest { generation, sequence, payload }, now);
             }
             Ok(ClientMessage::Ephemeral { payload }) => self.handle_ephemeral(from, payload, now),
-            Ok(ClientMessage::Ready { generation }) => self.handle_ready(seat, generation, now),
-            Ok(ClientMessage::Leave) => self.leave(from.connection, seat, now),
-            Ok(ClientMessage::Tail(frames)) => self.handle_tail(from, &frames, now),
+            Ok(ClientMessage::Ready { generation }) => self.handle_ready(seat, generation),
+            Ok(ClientMessage::Leave) => self.leave(from.connection, seat),
+            Ok(ClientMessage::Vote { ready }) => self.handle_vote(seat, ready),
+            Ok(ClientMessage::Start) => self.handle_start(seat),
+            Ok(ClientMessage::Pause { generation, paused }) => self.handle_pause(seat, generation, paused, now),
+            Ok(ClientMessage::Reconfigure { generation, config }) => {
+                self.handle_reconfigure(seat, generation, config, now);
+            }
+            Ok(ClientMessage::Result { generation, tick, result }) => {
+                self.handle_result(seat, generation, tick, result);
+            }
+            Ok(ClientMessage::Tail(frames)) => self.handle_tail(from.connection, Some(seat), &frames),
             // A second greeting breaks the order of messages.
             Ok(_) | Err(_) => {
                 self.stats.malformed_messages += 1;
-                self.eject(from.connection, CloseReason::Malformed, now);
+                self.eject(from.connection, CloseReason::Malformed);
             }
         }
     }
 
-    /// A1, A4, A5: inputs of another generation or epoch, or of a seat that does not take part yet, are refused whole.
+    /// A1, A4, A5: inputs of another generation or epoch, or of a seat that is not ready, are refused whole. Those for ticks before
+    /// a newcomer's first don't count.
     fn handle_inputs(&mut self, seat: Seat, message: &Inputs<'_>) {
         let frontier = self.expected_frontier();
         let slot = &mut self.seats[seat.index()];
-        let current = message.generation == self.config.descriptor.generation() && message.epoch == slot.epoch;
-        let accepts = current && slot.is_active();
+        let epoch = slot.holder.map(|holder| holder.epoch);
+        let current = message.generation == self.config.descriptor.generation() && epoch == Some(message.epoch);
+        let counts_from = slot.counts_from().filter(|_| current);
         for (input, offset) in message.inputs.iter().zip(0..) {
-            let delivery = match message.first.checked_add(offset) {
-                Some(tick) if accepts => slot.inputs.deliver(frontier, tick, input),
-                _ => Delivery::Refused,
+            let delivery = match (message.first.checked_add(offset), counts_from) {
+                (Some(tick), Some(from)) if tick < from => Delivery::Early,
+                (Some(tick), Some(_)) => slot.inputs.deliver(frontier, tick, input),
+                (None, _) | (_, None) => Delivery::Refused,
             };
             match delivery {
                 Delivery::Kept => {}
+                Delivery::Early => slot.stats.early_inputs += 1,
                 Delivery::Duplicate => slot.stats.duplicate_inputs += 1,
                 Delivery::Conflict => slot.stats.counters.conflicting_inputs += 1,
                 Delivery::Late => slot.stats.counters.late_inputs += 1,
@@ -74,9 +89,9 @@ impl Room {
         }
     }
 
-    fn handle_ping(&mut self, from: Sender, sent_micros: u64, now: Moment) {
+    fn handle_ping(&mut self, from: Sender, sent_micros: u64) {
         let counters = self.seats[from.seat.index()].stats.counters;
-        let pong = RoomMessage::Pong { sent_micros, clock: self.room_clock(now), counters };
+        let pong = RoomMessage::Pong { sent_micros, clock: self.room_clock(), counters };
         self.outbox.transmit_urgent(from.connection, from.greeted_after, &pong);
     }
 
@@ -97,7 +112,7 @@ impl Room {
     fn announce_desync(&mut self, generation: Generation, tick: Tick) {
         self.stats.desyncs += 1;
         let values = List(self.reports.values(tick).to_vec());
-        self.outbox.transmit(self.connections.seated(), &RoomMessage::Desync { generation, tick, values });
+        self.outbox.transmit(self.connections.greeted(), &RoomMessage::Desync { generation, tick, values });
         self.outbox.event(RoomEvent::Desync { tick });
     }
 
@@ -110,7 +125,7 @@ impl Room {
             && most > 0
             && request.payload.len() <= most
             && in_order
-            && slot.is_active();
+            && slot.takes_part();
         if !valid || self.commands.is_full(request.payload.len()) || !slot.command_budget.take(now) {
             slot.stats.counters.rejected_commands += 1;
             return;
@@ -126,7 +141,7 @@ impl Room {
             slot.stats.dropped_ephemerals += 1;
             return;
         }
-        let others = self.connections.seated().filter(|id| *id != from.connection);
+        let others = self.connections.greeted().filter(|id| *id != from.connection);
         self.outbox.transmit(others, &RoomMessage::Ephemeral { seat: from.seat, payload });
     }
 }

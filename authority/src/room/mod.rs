@@ -1,8 +1,10 @@
 //! The room: the machine that orders a match's inputs (requirements A). No clock, socket or simulation lives here.
 //!
-//! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in,
-//! `messages` takes what they send, `confirm` makes frames, `catch_up` replays them to who was away, `departures` ends
-//! connections, seats and the room, `restore` makes a room of its log and `recovery` takes back what the log lacks, `inspect` says what there is; the other files hold the parts that these work on.
+//! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in, `claims`
+//! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
+//! replays them to who was away, `transitions` changes who drives a seat, `departures` ends connections, seats and the room,
+//! `restore` makes a room of its log and `recovery` takes back what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
+//! parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -44,6 +46,7 @@
 
 mod budget;
 mod catch_up;
+mod claims;
 mod clock;
 mod commands;
 mod config;
@@ -57,15 +60,20 @@ mod greeting;
 mod history;
 mod inputs;
 mod inspect;
+mod life;
 mod messages;
+mod observers;
 mod outbox;
 mod policy;
+mod reconfigure;
 mod recovery;
 mod release;
 mod reports;
 mod restore;
+mod roster;
 mod seats;
 mod secrets;
+mod settlement;
 mod stats;
 #[cfg(test)]
 mod steady_state;
@@ -84,17 +92,19 @@ pub use config::{
 };
 pub use connections::MAX_CONNECTIONS;
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
-pub use greeting::StartError;
+pub use life::{PauseError, StartError};
 pub use outbox::MAX_UNPERSISTED_RECORDS;
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
+pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
 pub use restore::{RecordError, RestoreError};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
+pub use settlement::MatchSettlement;
 pub use stats::{RoomStats, SeatStats};
-pub use transitions::{BotLease, BotLeaseId, SeatTransition};
+pub use transitions::{ACTIVATION_LEAD_MILLIS, BotLease, BotLeaseId, SeatError, SeatTransition};
 
 use alloc::vec::Vec;
 
@@ -115,6 +125,7 @@ use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
 use secrets::Keys;
+use settlement::Results;
 
 /// One match's authority, sans-IO.
 ///
@@ -160,9 +171,20 @@ pub struct Room {
     recovery: Option<Recovery>,
     seats: Vec<SeatSlot>,
     next_claim: u64,
+    next_lease: u64,
+    /// The first tick from which a newcomer takes part.
+    next_activation: Option<Tick>,
+    /// When the lobby's countdown is over.
+    countdown_end: Option<RoomTime>,
+    /// Before then the config is not swapped again.
+    next_reconfigure: RoomTime,
+    is_locked: bool,
+    /// Whether everyone is to be told who is there.
+    roster_changed: bool,
     connections: Connections,
     commands: CommandQueue,
     reports: Reports,
+    results: Results,
     history: History,
     chain: FrameChain,
     fences: Fences,
@@ -179,12 +201,20 @@ pub struct Room {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Lobby,
+    /// A new generation waits for its players, until then at most.
+    Restarting {
+        deadline: RoomTime,
+    },
     /// Tick 0 began at `origin`.
     Running {
         origin: RoomTime,
     },
     /// The room was restored, and waits for frames that its log lacks.
     Recovering,
+    /// The match's clock stands still there.
+    Paused {
+        position: Moment,
+    },
     Closed,
 }
 
@@ -198,6 +228,7 @@ impl Room {
         let mut room = Room::assemble(config, secret)?;
         let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
         room.outbox.persist(&Record::Created { descriptor, secret, settings });
+        room.seat_initial_bots();
         Ok(room)
     }
 
@@ -217,9 +248,16 @@ impl Room {
             recovery: None,
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,
+            next_lease: 0,
+            next_activation: None,
+            countdown_end: None,
+            next_reconfigure: RoomTime::default(),
+            is_locked: false,
+            roster_changed: false,
             connections: Connections::new(config.message_budget()),
             commands: CommandQueue::default(),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
+            results: Results::default(),
             history: History::new(descriptor.seats()),
             chain: FrameChain::new(descriptor),
             fences: Fences::default(),
@@ -245,7 +283,7 @@ impl Room {
         } else if self.connections.is_full() {
             self.refuse(connection, Refusal::Full { seats: self.seat_count() });
         } else {
-            let deadline = self.clock.at(now).plus_millis(self.config.greeting_millis);
+            let deadline = self.clock.present().plus_millis(self.config.greeting_millis);
             self.connections.insert(connection, deadline, now);
         }
     }
@@ -272,23 +310,26 @@ impl Room {
         self.stats.messages += 1;
         let (stage, within_budget) = (peer.stage, peer.budget.take(now));
         match stage {
-            Stage::Greeting { .. } => self.greet(connection, bytes, now),
-            Stage::Seated { .. } if !within_budget => {
+            Stage::Greeting { .. } => self.greet(connection, bytes),
+            Stage::Seated { .. } | Stage::Watching { .. } if !within_budget => {
                 self.stats.over_budget_connections += 1;
-                self.eject(connection, CloseReason::Budget, now);
+                self.eject(connection, CloseReason::Budget);
             }
+            Stage::Watching { greeted_after, .. } => self.handle_watcher_message(connection, greeted_after, bytes),
             Stage::Seated { seat, greeted_after, .. } => {
                 let from = messages::Sender { connection, seat, greeted_after };
                 self.handle_seated_message(from, bytes, now);
             }
         }
+        self.send_roster_if_changed();
     }
 
     /// A transport was lost or closed, for whatever reason. If it held a seat, the seat's grace begins (A6).
     pub fn handle_disconnected(&mut self, connection: ConnectionId, now: Moment) {
         self.clock.observe(now);
         if let Some(Stage::Seated { seat, .. }) = self.connections.remove(connection) {
-            self.lose(seat, now);
+            self.lose(seat);
+            self.send_roster_if_changed();
         }
     }
 
@@ -299,10 +340,12 @@ impl Room {
         }
         self.clock.advance(now);
         self.expire_greetings();
-        self.end_recovery_if_due(now);
-        self.expire_graces(now);
+        self.end_recovery_if_due();
+        self.expire_graces();
+        self.begin_overdue();
         self.confirm_due();
         self.send_history();
+        self.send_roster_if_changed();
     }
 
     /// The log has kept every record up to this number (A12).
@@ -322,17 +365,20 @@ impl Room {
         self.outbox.poll()
     }
 
-    /// When [`Room::handle_timeout`] is to be called next: at the next tick, at the end of a grace or greeting, and at least
+    /// When [`Room::handle_timeout`] is to be called next: at the next tick, at the end of a grace, greeting or wait, and at least
     /// every [`MAX_TIMEOUT_INTERVAL_NANOS`] while any of them is awaited. `None` while nothing is.
     pub fn next_timeout(&self) -> Option<Moment> {
-        let tick = match self.phase {
+        let due = match self.phase {
             Phase::Closed => return None,
-            Phase::Lobby => None,
+            Phase::Lobby => self.countdown_end,
+            Phase::Restarting { deadline } => Some(deadline),
             Phase::Recovering => self.recovery.as_ref().map(|recovery| recovery.end()),
             Phase::Running { origin } => Some(self.next_tick_time(origin)),
+            // Whoever comes back gets its history meanwhile.
+            Phase::Paused { .. } => Some(self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS)),
         };
         let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
-        let next = [tick, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
+        let next = [due, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
         let latest = self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS);
         Some(self.clock.moment_of(next.min(latest)))
     }
@@ -351,11 +397,13 @@ impl Room {
     }
 
     /// Where the generation's clock would be now, if it runs.
-    fn room_clock(&self, now: Moment) -> Option<RoomClock> {
-        match self.phase {
-            Phase::Running { origin } => Some(RoomClock { micros: self.clock.at(now).since(origin).as_micros() }),
-            Phase::Lobby | Phase::Recovering | Phase::Closed => None,
-        }
+    fn room_clock(&self) -> Option<RoomClock> {
+        let position = match self.phase {
+            Phase::Running { origin } => self.clock.present().since(origin),
+            Phase::Paused { position } => position,
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => return None,
+        };
+        Some(RoomClock { micros: position.as_micros() })
     }
 
     fn refuse(&mut self, connection: ConnectionId, refusal: Refusal) {

@@ -21,7 +21,7 @@ use retick_core::wire::{CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Ref
 use super::clock::RoomTime;
 use super::connections::Feed;
 use super::event::{ConnectionId, RoomEvent};
-use super::messages::Sender;
+use super::seats::SeatSlot;
 use super::secrets::Keys;
 use super::{Phase, Room};
 use crate::log::MAX_FRAME_BYTES;
@@ -91,12 +91,16 @@ pub(super) struct Recovery {
     claimed: Vec<Tick>,
     /// Seats whose client brought frames that prove nothing.
     unproved: SeatSet,
+    /// The same of those who watch; nobody waits for them.
+    watchers: Vec<(ConnectionId, Tick)>,
+    /// Where the match's clock stands still, if it was stopped.
+    paused: Option<Moment>,
     frames: [Frame; 2],
     offered: Line,
 }
 
 impl Recovery {
-    pub(super) fn new(end: RoomTime, frontier: Tick, head: Digest, seats: SeatCount) -> Recovery {
+    fn new(end: RoomTime, (frontier, head): (Tick, Digest), seats: SeatCount, paused: Option<Moment>) -> Recovery {
         let line = Line { first: frontier, start: head, entries: Vec::new(), bytes: Vec::new(), fence: None };
         Recovery {
             end,
@@ -105,6 +109,8 @@ impl Recovery {
             reach: frontier,
             claimed: vec![Tick::ZERO; seats.count()],
             unproved: SeatSet::EMPTY,
+            watchers: Vec::new(),
+            paused,
             frames: [(); 2].map(|()| Frame::new(Generation::default(), Tick::ZERO)),
         }
     }
@@ -208,36 +214,47 @@ impl Room {
         self.recovery.as_ref().map_or(self.frontier(), |recovery| recovery.line.end())
     }
 
-    /// Whether a returner's frames are this room's, as far as two numbers say it: the first tick that it does not have, and the
-    /// fence of the frame before.
+    /// Whether a returner's frames can be of this room's history, as far as two numbers say it: the first tick that it does not have,
+    /// and the fence of the frame before (A7, A10).
     pub(super) fn check_history(&self, generation: Generation, next: Tick, fence: Option<u32>) -> Result<(), Refusal> {
-        let frontier = self.frontier();
-        // Another generation's ticks are another history.
-        let is_known = generation == self.config.descriptor.generation()
-            && if next > frontier {
-                // It has to prove them.
-                self.phase == Phase::Recovering && fence >= self.fences.newest() && fence < Some(self.fences.current())
-            } else {
-                fence.is_none() || fence == self.fences.before(next)
-            };
+        let (current, frontier) = (self.config.descriptor.generation(), self.frontier());
+        let is_known = if generation != current {
+            // What it has is over, and it starts anew.
+            generation < current
+        } else if next > frontier {
+            // It has to prove them.
+            self.phase == Phase::Recovering && fence >= self.fences.newest() && fence < Some(self.fences.current())
+        } else {
+            fence.is_none() || fence == self.fences.before(next)
+        };
         if is_known { Ok(()) } else { Err(Refusal::HistoryForked { room: frontier, client: next }) }
     }
 
-    /// Opens the window, in a room that was restored.
-    pub(super) fn open_recovery(&mut self) {
+    /// Opens the window, in a room that was restored. The match's clock stood at `paused`, if it was stopped.
+    pub(super) fn open_recovery(&mut self, paused: Option<Moment>) {
         let end = self.clock.time().plus_millis(RECOVERY_WINDOW_MILLIS);
-        let seats = self.config.descriptor.seats();
+        let (seats, known) = (self.config.descriptor.seats(), (self.frontier(), self.chain.head()));
         self.phase = Phase::Recovering;
-        self.recovery = Some(Recovery::new(end, self.frontier(), self.chain.head(), seats));
+        self.recovery = Some(Recovery::new(end, known, seats, paused));
     }
 
-    /// The client of `seat` is back, and says that it has every frame before `next`.
-    pub(super) fn await_tail(&mut self, seat: Seat, next: Tick) {
-        if let Some(recovery) = &mut self.recovery {
-            recovery.unproved.remove(seat);
-            if let Some(claimed) = recovery.claimed.get_mut(seat.index()) {
-                *claimed = next;
-            }
+    /// The client of `seat` is back, and says that it has every frame of `generation` before `next`.
+    pub(super) fn await_tail(&mut self, seat: Seat, generation: Generation, next: Tick) {
+        let is_current = generation == self.config.descriptor.generation();
+        let Some(recovery) = self.recovery.as_mut().filter(|_| is_current) else { return };
+        recovery.unproved.remove(seat);
+        if let Some(claimed) = recovery.claimed.get_mut(seat.index()) {
+            *claimed = next;
+        }
+    }
+
+    /// The same of one who watches.
+    pub(super) fn await_watcher_tail(&mut self, connection: ConnectionId, generation: Generation, next: Tick) {
+        let is_beyond = generation == self.config.descriptor.generation() && next > self.frontier();
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| is_beyond) {
+            // As many as watch at once, and each that has gone.
+            recovery.watchers.retain(|(watcher, _)| self.connections.contains(*watcher));
+            recovery.watchers.push((connection, next));
         }
     }
 
@@ -250,7 +267,7 @@ impl Room {
     }
 
     /// Frames that a client gives back. Once the window is over they come too late, and it is told so otherwise.
-    pub(super) fn handle_tail(&mut self, from: Sender, frames: &Frames<'_>, now: Moment) {
+    pub(super) fn handle_tail(&mut self, connection: ConnectionId, seat: Option<Seat>, frames: &Frames<'_>) {
         let Room { recovery: Some(recovery), keys, config, fences, .. } = self else { return };
         let (generation, seats) = (config.descriptor.generation(), config.descriptor.seats());
         let prover = Prover { generation, seats, fence: fences.current(), keys };
@@ -258,53 +275,62 @@ impl Room {
             Ok(Offered::Proved) => {}
             Ok(Offered::Unproved) => {
                 self.stats.unproved_tails += 1;
-                recovery.unproved.insert(from.seat);
+                seat.into_iter().for_each(|seat| recovery.unproved.insert(seat));
             }
             Err(_) => {
                 self.stats.malformed_messages += 1;
-                self.eject(from.connection, CloseReason::Malformed, now);
+                self.eject(connection, CloseReason::Malformed);
             }
         }
     }
 
     /// Ends the window when it is over, or when everyone is back and has answered.
-    pub(super) fn end_recovery_if_due(&mut self, now: Moment) {
+    pub(super) fn end_recovery_if_due(&mut self) {
         let Some(recovery) = &self.recovery else { return };
-        let numbered = || self.config.descriptor.seats().seats().zip(&self.seats).filter(|(_, slot)| slot.is_held());
-        let is_back = |slot: &super::SeatSlot| slot.connection.is_some();
-        let settled = numbered().all(|(seat, slot)| is_back(slot) && recovery.has_answered(seat));
+        let is_back = |slot: &SeatSlot| slot.connection.is_some();
+        let mut held = self.numbered().filter(|(_, slot)| slot.is_held());
+        let settled = held.all(|(seat, slot)| is_back(slot) && recovery.has_answered(seat));
         if settled || recovery.end <= self.clock.time() {
-            self.end_recovery(now);
+            self.end_recovery();
         }
     }
 
-    fn end_recovery(&mut self, now: Moment) {
-        let Some((claimed, reach)) = self.recovery.as_ref().map(|it| (it.claimed.clone(), it.reach)) else { return };
-        let lost = self.frontier();
+    fn end_recovery(&mut self) {
+        let Some(recovery) = &self.recovery else { return };
+        let (paused, reach, lost) = (recovery.paused, recovery.reach, self.frontier());
+        let mut beyond: Vec<(ConnectionId, Tick)> = recovery.watchers.clone();
+        let claims = self.seats.iter().zip(&recovery.claimed);
+        beyond.extend(claims.filter_map(|(slot, next)| Some((slot.connection?, *next))));
         self.adopt_tail();
         let (frontier, rate) = (self.frontier(), self.config.descriptor.tick_rate());
-        self.phase = Phase::Running { origin: self.clock.time().before(rate.moment_of(frontier)) };
+        let position = paused.unwrap_or(rate.moment_of(frontier));
+        self.phase = match paused {
+            Some(position) => Phase::Paused { position },
+            None => Phase::Running { origin: self.clock.time().minus(position) },
+        };
         if frontier < reach {
             // Inputs were taken in for ticks that lie further ahead than a seat may buffer.
             self.seats.iter_mut().for_each(|slot| slot.inputs.clear());
         }
-        let seats = self.config.descriptor.seats().seats();
-        seats.zip(claimed).filter(|(_, next)| *next > frontier).for_each(|(seat, next)| self.fork(seat, next, now));
+        for (connection, client) in beyond {
+            if client > frontier {
+                self.eject(connection, CloseReason::HistoryForked { room: frontier, client });
+            }
+        }
+        self.resume_feeds(lost);
+        let (generation, clock) = (self.config.descriptor.generation(), RoomClock { micros: position.as_micros() });
+        self.outbox.transmit(self.connections.greeted(), &RoomMessage::Started { generation, clock });
+        let greeted: Vec<_> = self.connections.greeted().collect();
+        greeted.into_iter().for_each(|connection| self.tell_pause(connection));
+        self.outbox.event(RoomEvent::Recovered { frontier, returned_ticks: frontier.since(lost) });
+    }
+
+    /// Whoever had everything up to the log's end gets what was given back, too.
+    fn resume_feeds(&mut self, lost: Tick) {
         for (_, feed) in self.connections.feeds_mut() {
             if *feed == Feed::Live {
                 *feed = Feed::CatchUp { next: lost };
             }
-        }
-        let (generation, clock) =
-            (self.config.descriptor.generation(), RoomClock { micros: rate.moment_of(frontier).as_micros() });
-        self.outbox.transmit(self.connections.seated(), &RoomMessage::Started { generation, clock });
-        self.outbox.event(RoomEvent::Recovered { frontier, returned_ticks: frontier.since(lost) });
-    }
-
-    /// A client has frames that the room goes on without.
-    fn fork(&mut self, seat: Seat, client: Tick, now: Moment) {
-        if let Some(connection) = self.seats[seat.index()].connection {
-            self.eject(connection, CloseReason::HistoryForked { room: self.frontier(), client }, now);
         }
     }
 

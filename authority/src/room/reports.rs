@@ -49,11 +49,13 @@ struct State {
 pub(super) struct Reports {
     cadence_ticks: u64,
     states: VecDeque<State>,
+    has_desync: bool,
 }
 
 impl Reports {
     pub(super) fn new(cadence_ticks: u32) -> Reports {
-        Reports { cadence_ticks: u64::from(cadence_ticks), states: VecDeque::with_capacity(MAX_REPORT_TICKS) }
+        let states = VecDeque::with_capacity(MAX_REPORT_TICKS);
+        Reports { cadence_ticks: u64::from(cadence_ticks), states, has_desync: false }
     }
 
     /// Notes that `tick` is confirmed with these human seats. If it is on the cadence, its state can be reported from now on.
@@ -81,7 +83,13 @@ impl Reports {
         state.reported.insert(seat);
         let first_desync = !state.desync && state.values.iter().any(|(_, other)| *other != checksum);
         state.desync |= first_desync;
+        self.has_desync |= first_desync;
         if first_desync { Reported::Desync } else { Reported::Kept }
+    }
+
+    /// Whether any two reports have ever differed.
+    pub(super) fn has_desync(&self) -> bool {
+        self.has_desync
     }
 
     /// Every report of a state.

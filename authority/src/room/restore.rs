@@ -4,19 +4,18 @@ use alloc::vec::Vec;
 
 use retick_core::codec::wire::{Cursor, WireError};
 use retick_core::digest::Digest;
-use retick_core::frame::{FrameChain, FrameError};
+use retick_core::frame::FrameError;
 use retick_core::identity::{DescriptorError, MatchDescriptor};
-use retick_core::seat::{Generation, Seat};
+use retick_core::seat::{ControlEpoch, Generation, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, MAX_TAIL_TICKS};
 
 use super::clock::{Clock, RoomTime};
 use super::config::{Durability, RoomConfigError};
 use super::event::ClosedCause;
-use super::history::History;
-use super::reports::Reports;
-use super::seats::{SeatSlot, SeatState};
-use super::transitions::SeatTransition;
+use super::reconfigure::RECONFIGURE_WAIT_MILLIS;
+use super::seats::{ClaimEnd, Driver, Hold, SeatSlot};
+use super::transitions::{BotLeaseId, NewDriver, SeatTransition};
 use super::{Phase, Room};
 use crate::log::{FIRST_SEQUENCE, FrameLog, Record};
 
@@ -112,17 +111,6 @@ impl Room {
             None => Ok(replay.finish(end.saturating_sub(1), durability)),
         }
     }
-
-    /// Sets another generation up (A10): seats keep their holders, everything that has a tick begins anew.
-    fn begin_generation(&mut self, descriptor: MatchDescriptor) {
-        self.descriptor_bytes = descriptor.to_bytes();
-        self.history = History::new(descriptor.seats());
-        self.chain = FrameChain::new(&descriptor);
-        self.reports = Reports::new(self.config.rules.checksum_cadence_ticks);
-        self.fences.forget_frames();
-        self.config.descriptor = descriptor;
-        self.phase = Phase::Lobby;
-    }
 }
 
 /// A room on its way out of its log.
@@ -147,39 +135,69 @@ impl Replay {
         require(self.ended.is_none())?;
         match *record {
             Record::Created { .. } => return Err(RecordError::Contradiction),
-            Record::Claimed { seat, claim, epoch, .. } => {
+            Record::Claimed { seat, claim, epoch, player } => {
                 self.take_claim(claim)?;
-                self.slot(seat)?.restore_claim(claim, epoch);
-            }
-            Record::SeatChanged { seat, transition, epoch, .. } => {
                 let slot = self.slot(seat)?;
-                require(epoch >= slot.epoch)?;
-                slot.restore_epoch(epoch);
-                slot.set_active(transition == SeatTransition::EmptyToHuman || transition == SeatTransition::BotToHuman);
+                require(epoch > slot.issued_epoch())?;
+                slot.restore_claim(claim, player, epoch);
             }
-            Record::Disconnected { seat } | Record::TokenProven { seat, .. } | Record::Resumed { seat, .. } => {
-                require(self.slot(seat)?.state() != SeatState::Free)?;
+            Record::SeatChanged { seat, transition, tick, epoch, lease } => {
+                require(tick == self.room.frontier())?;
+                self.change_driver(seat, transition, epoch, lease)?;
             }
-            Record::Vacated { seat, .. } => {
+            Record::Disconnected { seat } => {
                 let slot = self.slot(seat)?;
                 require(slot.is_held())?;
-                slot.vacate();
+                if !slot.is_active() {
+                    slot.set_hold(Hold::Joining);
+                }
+            }
+            Record::Resumed { seat, rotation, proven, epoch } => {
+                let slot = self.slot(seat)?;
+                slot.restore_epoch(epoch);
+                let holder = slot.holder.as_mut().ok_or(RecordError::Contradiction)?;
+                require(proven <= rotation && proven >= holder.proven)?;
+                (holder.rotation, holder.proven, holder.epoch) = (rotation, proven, epoch);
+                if !matches!(holder.hold, Hold::Active(_)) {
+                    holder.hold = Hold::Joining;
+                }
+            }
+            Record::TokenProven { seat, rotation } => {
+                let holder = self.slot(seat)?.holder.as_mut().ok_or(RecordError::Contradiction)?;
+                require(rotation == holder.rotation)?;
+                holder.proven = rotation;
+            }
+            Record::Vacated { seat, retained, .. } => {
+                let slot = self.slot(seat)?;
+                require(slot.holder.is_some())?;
+                slot.release(if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
+                self.room.results.forget(seat);
             }
             Record::Started { generation } => {
                 self.check_generation(generation)?;
-                require(self.room.phase == Phase::Lobby)?;
+                require(matches!(self.room.phase, Phase::Lobby | Phase::Restarting { .. }))?;
                 self.room.phase = Phase::Running { origin: RoomTime::default() };
             }
-            Record::Paused { generation, .. }
-            | Record::Unpaused { generation }
-            | Record::Settled { generation, .. } => {
+            Record::Paused { generation, clock, .. } => {
                 self.check_generation(generation)?;
+                require(matches!(self.room.phase, Phase::Running { .. }))?;
+                self.room.phase = Phase::Paused { position: clock.moment() };
             }
-            Record::Result { seat, .. } => {
-                self.slot(seat)?;
+            Record::Unpaused { generation } => {
+                self.check_generation(generation)?;
+                require(matches!(self.room.phase, Phase::Paused { .. }))?;
+                self.room.phase = Phase::Running { origin: RoomTime::default() };
             }
-            Record::Locked { .. } => {}
+            Record::Locked { locked } => self.room.is_locked = locked,
             Record::Reconfigured { descriptor } => self.reconfigure(MatchDescriptor::from_bytes(descriptor)?)?,
+            Record::Result { seat, tick, result } => {
+                self.slot(seat)?;
+                require(self.room.results.take(seat, tick, result))?;
+            }
+            Record::Settled { generation, settlement } => {
+                self.check_generation(generation)?;
+                require(self.room.results.restore(&settlement))?;
+            }
             Record::Frame { tick, frame, head } => self.take_frame(tick, frame, head)?,
             Record::Fence { fence, durability } => {
                 require(self.room.fences.current().checked_add(1) == Some(fence))?;
@@ -206,13 +224,44 @@ impl Replay {
         require(generation == self.room.config.descriptor.generation())
     }
 
+    fn change_driver(
+        &mut self,
+        seat: Seat,
+        transition: SeatTransition,
+        epoch: ControlEpoch,
+        lease: Option<BotLeaseId>,
+    ) -> Result<(), RecordError> {
+        let (tick, next_lease) = (self.room.frontier(), self.room.next_lease);
+        let slot = self.slot(seat)?;
+        let before = match slot.driver {
+            Driver::Nobody => NewDriver::Nobody,
+            Driver::Bot(_) => NewDriver::Bot,
+            Driver::Human => NewDriver::Human,
+        };
+        let (from, to) = transition.ends();
+        let driver = match (to, lease) {
+            (NewDriver::Nobody, None) => Driver::Nobody,
+            (NewDriver::Human, None) => Driver::Human,
+            (NewDriver::Bot, Some(id)) => Driver::Bot(id),
+            _ => return Err(RecordError::Contradiction),
+        };
+        let is_claimed = slot.holder.is_some_and(|holder| holder.epoch == epoch);
+        require(from == before && if to == NewDriver::Human { is_claimed } else { epoch > slot.issued_epoch() })?;
+        slot.restore_driver(driver, epoch, tick);
+        if let Some(BotLeaseId(id)) = lease {
+            require(id >= next_lease)?;
+            self.room.next_lease = id.checked_add(1).ok_or(RecordError::Contradiction)?;
+        }
+        Ok(())
+    }
+
     fn reconfigure(&mut self, descriptor: MatchDescriptor) -> Result<(), RecordError> {
         let before = &self.room.config.descriptor;
         let follows = descriptor.identity() == before.identity()
             && descriptor.seats() == before.seats()
             && before.generation().0.checked_add(1) == Some(descriptor.generation().0);
         require(follows)?;
-        self.room.begin_generation(descriptor);
+        self.room.set_generation(descriptor);
         Ok(())
     }
 
@@ -223,7 +272,8 @@ impl Replay {
         room.current.decode_full(&mut cursor, seats)?;
         cursor.finish()?;
         let (frame, fences) = (&room.current, &room.fences);
-        require(room.phase != Phase::Lobby && frame.generation() == generation)?;
+        require(matches!(room.phase, Phase::Running { .. } | Phase::Paused { .. }))?;
+        require(frame.generation() == generation)?;
         require(frame.tick() == tick && tick == room.history.frontier() && tick < Tick::MAX)?;
         require(frame.fence() <= fences.current() && Some(frame.fence()) >= fences.newest())?;
         room.adopt_current();
@@ -244,29 +294,42 @@ impl Replay {
         let fence = room.fences.current().saturating_add(1);
         room.fences.raise(fence);
         room.outbox.persist(&Record::Fence { fence, durability });
-        // Ticks that clients give back still have their place on the clock.
+        // Ticks that clients give back still have their place on the clock, and so has where it stood still.
         let (rate, frontier) = (room.config.descriptor.tick_rate(), room.frontier());
-        room.clock = Clock::starting_at(rate.moment_of(frontier.saturating_add(MAX_TAIL_TICKS as u64)));
+        let mut beginning = rate.moment_of(frontier.saturating_add(MAX_TAIL_TICKS as u64));
+        if let Phase::Paused { position } = room.phase {
+            beginning = beginning.max(position);
+        }
+        room.clock = Clock::starting_at(beginning);
         let grace_end = room.clock.time().plus_millis(room.config.grace_millis);
         room.seats.iter_mut().filter(|slot| slot.is_held()).for_each(|slot| slot.grace_end = Some(grace_end));
-        if room.phase != Phase::Lobby {
-            room.go_on(before);
-        }
+        room.go_on(before);
         room
     }
 }
 
 impl Room {
-    /// The match had begun.
+    /// Takes the match up where it was, after a run with this durability.
     fn go_on(&mut self, before: Durability) {
-        if !self.seats.iter().any(SeatSlot::is_held) {
+        let paused = if let Phase::Paused { position } = self.phase { Some(position) } else { None };
+        match self.phase {
+            Phase::Restarting { .. } => {
+                let deadline = self.clock.time().plus_millis(RECONFIGURE_WAIT_MILLIS);
+                self.phase = Phase::Restarting { deadline };
+            }
+            Phase::Running { .. } if before == Durability::EveryFrame => {
+                // Whatever was released is in the log.
+                let reached = self.config.descriptor.tick_rate().moment_of(self.frontier());
+                self.phase = Phase::Running { origin: self.clock.time().minus(reached) };
+            }
+            Phase::Running { .. } | Phase::Paused { .. } if before != Durability::EveryFrame => {
+                self.open_recovery(paused)
+            }
+            _ => {}
+        }
+        let is_deserted = self.phase != Phase::Lobby && !self.seats.iter().any(SeatSlot::is_held);
+        if is_deserted {
             self.end(ClosedCause::Deserted);
-        } else if before == Durability::EveryFrame {
-            // Whatever was released is in the log.
-            let origin = self.config.descriptor.tick_rate().moment_of(self.frontier());
-            self.phase = Phase::Running { origin: self.clock.time().before(origin) };
-        } else {
-            self.open_recovery();
         }
     }
 }

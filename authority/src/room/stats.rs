@@ -18,6 +18,10 @@ pub struct SeatStats {
     pub dropped_ephemerals: u64,
     /// Rollbacks of the seat's clients, as they report them: whatever they say, it decides nothing.
     pub reported_rollbacks: u64,
+    /// Inputs for ticks before the one from which a newcomer takes part; ignored (A5).
+    pub early_inputs: u64,
+    /// Results that were refused: of an unconfirmed state, of a stale generation, a second one, or after the settlement (A15).
+    pub refused_results: u64,
 }
 
 /// What was counted about the whole room.
@@ -37,9 +41,13 @@ pub struct RoomStats {
     pub stale_readies: u64,
     /// Tails of history that did not prove themselves after a restart (A12).
     pub unproved_tails: u64,
+    /// Requests that the sender may not make, or not now: to start, to pause, to reconfigure (A10, A15).
+    pub refused_requests: u64,
+    /// Messages of observers that only players may send (A14).
+    pub ignored_observer_messages: u64,
     /// States whose reports differ (A8).
     pub desyncs: u64,
-    /// The sum over all seats.
+    /// The sum over all seats, and all who held them.
     pub seats: SeatStats,
 }
 
@@ -55,5 +63,7 @@ impl SeatStats {
         self.refused_reports += other.refused_reports;
         self.dropped_ephemerals += other.dropped_ephemerals;
         self.reported_rollbacks = self.reported_rollbacks.saturating_add(other.reported_rollbacks);
+        self.early_inputs += other.early_inputs;
+        self.refused_results += other.refused_results;
     }
 }

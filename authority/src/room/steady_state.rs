@@ -7,13 +7,14 @@ use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::Capabilities;
-use retick_core::seat::{ControlEpoch, Generation, SeatCount};
+use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{ClientMessage, Entry, Hello, InputRun, Inputs, PROTOCOL_VERSION};
 
-use super::{ConnectionId, Durability, Room, RoomConfig, RoomSecret};
+use super::{ConnectionId, Durability, PausePolicy, Room, RoomConfig, RoomSecret};
 
 const CLIENTS: [ConnectionId; 2] = [ConnectionId(0), ConnectionId(1)];
+const OBSERVER: ConnectionId = ConnectionId(2);
 
 fn room() -> Room {
     let schema = InputSchema::builder("byte/v1").integer("value", 0..=255).build().expect("a valid schema");
@@ -22,10 +23,13 @@ fn room() -> Room {
         .input_schema(schema)
         .build()
         .expect("valid");
-    let seats = SeatCount::new(2).expect("valid");
+    // Two players and a bot.
+    let seats = SeatCount::new(3).expect("valid");
     let descriptor = MatchDescriptor::new(&manifest, SessionConfig::empty(), SessionSeed::from_u64(1), seats);
     let mut config = RoomConfig { durability: Durability::EveryFrame, ..RoomConfig::new(descriptor) };
     config.rules.checksum_cadence_ticks = 1;
+    config.seats.initial_bots = Seat::new(2).into_iter().collect();
+    config.pause = PausePolicy::Anyone;
     Room::new(config, RoomSecret([1; 32])).expect("a valid config")
 }
 
@@ -49,6 +53,11 @@ fn play(room: &mut Room, tick: u64, recorded: &mut u64) {
         let generation = Generation(0);
         send(room, client, &ClientMessage::Command { generation, sequence, payload: &value }, now);
     }
+    send(room, OBSERVER, &ClientMessage::Ping { sent_micros: tick, rollbacks: 0 }, now);
+    // A short stop of the clock, between two ticks.
+    for paused in [true, false].into_iter().filter(|_| tick.is_multiple_of(50)) {
+        send(room, CLIENTS[0], &ClientMessage::Pause { generation: Generation(0), paused }, now);
+    }
     room.handle_timeout(now);
     room.handle_persisted(recorded.saturating_sub(2));
     while let Some(output) = room.poll_output() {
@@ -68,10 +77,15 @@ fn a_running_room_reserves_no_more_memory() {
         send(&mut room, client, &ClientMessage::Hello(hello), Moment::ZERO);
         send(&mut room, client, &ClientMessage::Ready { generation: Generation(0) }, Moment::ZERO);
     }
+    room.handle_connected(OBSERVER, Moment::ZERO);
+    let entry = Entry::Observe { ticket: b"", generation: Generation(0), next: Tick::ZERO };
+    let hello = Hello { protocol: PROTOCOL_VERSION, identity, entry };
+    send(&mut room, OBSERVER, &ClientMessage::Hello(hello), Moment::ZERO);
     let reserved = |room: &Room| (room.outbox.capacities(), room.release.capacity());
     (0..200).for_each(|tick| play(&mut room, tick, &mut recorded));
     let before = reserved(&room);
     (200..3_000).for_each(|tick| play(&mut room, tick, &mut recorded));
     assert_eq!(reserved(&room), before);
+    assert_eq!(room.observer_count(), 1);
     assert_eq!((room.frontier(), room.stats().seats.counters.rejected_commands), (Tick::new(3_000), 0));
 }

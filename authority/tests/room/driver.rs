@@ -16,8 +16,8 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, InputRun, Inputs, PROTOCOL_VERSION, Refusal, ReleaseTag,
-    ResumeToken, RoomClock, RoomMessage, SeatCounters,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, PROTOCOL_VERSION, PlayerId,
+    Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement, Welcome,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -66,6 +66,13 @@ pub fn hello(identity: Identity, entry: Entry<'_>) -> Vec<u8> {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Notice {
     Welcome { seat: Seat, frontier: Tick },
+    Watching { frontier: Tick },
+    Activated(Tick),
+    Paused(Tick),
+    Resumed(RoomClock),
+    Reconfigured(Generation),
+    Agreed { tick: Tick, result: Vec<u8> },
+    Disputed,
     Refused(Refusal),
     Started(RoomClock),
     Pong { sent_micros: u64, clock: Option<RoomClock>, counters: SeatCounters },
@@ -82,6 +89,13 @@ pub struct Peer {
     pub claim: ClaimId,
     pub epoch: ControlEpoch,
     pub token: Option<ResumeToken>,
+    pub generation: Generation,
+    /// What it was told last of who is there.
+    pub roster: Option<(bool, Vec<SeatView>)>,
+    /// How often it was told.
+    pub rosters: usize,
+    /// Every byte that was sent to it.
+    pub stream: Vec<u8>,
     pub notices: Vec<Notice>,
     pub closed: Option<CloseCause>,
     /// The frames that came, from `first` on.
@@ -106,16 +120,40 @@ impl Peer {
         self.notices.iter().find_map(|notice| if let Notice::Refused(refusal) = notice { Some(*refusal) } else { None })
     }
 
+    fn receive_welcome(&mut self, welcome: &Welcome<'_>) {
+        let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
+        self.generation = descriptor.generation();
+        if let History::Frames { next } = welcome.history {
+            self.first = next.index();
+        }
+        let Some(claim) = welcome.claim else { return };
+        self.seat = Some(claim.seat);
+        (self.claim, self.epoch, self.token) = (claim.id, claim.epoch, Some(claim.token));
+    }
+
+    fn start_over(&mut self, generation: Generation) {
+        self.generation = generation;
+        self.first = 0;
+        self.frames.clear();
+        self.releases.clear();
+    }
+
+    /// Whether these bytes occur in anything that it was sent.
+    pub fn was_sent(&self, bytes: &[u8]) -> bool {
+        self.stream.windows(bytes.len()).any(|window| window == bytes)
+    }
+
     fn receive_frames(&mut self, frames: &Frames<'_>, seats: SeatCount) {
-        assert_eq!((frames.generation, frames.first.index()), (GENERATION, self.next()), "frames are gapless");
+        let generation = self.generation;
+        assert_eq!((frames.generation, frames.first.index()), (generation, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
         self.tags.insert(frames.first.index() + u64::from(frames.count), frames.tag);
         let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
             let base = if frames.complete && offset == 0 { None } else { self.frames.last() };
-            let mut frame = Frame::new(GENERATION, tick);
-            let key = FrameKey { generation: GENERATION, tick, seats };
+            let mut frame = Frame::new(generation, tick);
+            let key = FrameKey { generation, tick, seats };
             run.read(&mut frame, base, key).expect("a well-formed frame");
             self.frames.push(frame);
         }
@@ -136,7 +174,7 @@ pub struct Match {
     pub when: Vec<u64>,
     /// Whether records are durable as soon as they are emitted.
     pub persists: bool,
-    tags: BTreeMap<u64, ReleaseTag>,
+    tags: BTreeMap<(Generation, u64), ReleaseTag>,
     next_connection: u64,
     /// Caller's time by which the clock is ahead of the authority ticks.
     pub skew_nanos: u64,
@@ -196,8 +234,41 @@ impl Match {
         client
     }
 
+    /// Somebody who watches, and has the frames before `next`.
+    pub fn observe(&mut self, next: u64) -> ConnectionId {
+        self.observe_in(GENERATION, next)
+    }
+
+    pub fn observe_in(&mut self, generation: Generation, next: u64) -> ConnectionId {
+        let client = self.connect();
+        self.peer_mut(client).first = next;
+        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next) };
+        let bytes = hello(self.room.descriptor().identity(), entry);
+        self.send_bytes(client, &bytes);
+        client
+    }
+
+    /// A player whom the backend knows joins.
+    pub fn join_as(&mut self, player: PlayerId) -> ConnectionId {
+        let client = self.connect();
+        self.room.handle_admitted(client, player);
+        let bytes = hello(self.room.descriptor().identity(), Entry::Join { ticket: b"" });
+        self.send_bytes(client, &bytes);
+        client
+    }
+
     pub fn ready(&mut self, client: ConnectionId) {
-        self.send(client, &ClientMessage::Ready { generation: GENERATION });
+        let generation = self.peer(client).generation;
+        self.send(client, &ClientMessage::Ready { generation });
+    }
+
+    /// Plays this input for every tick until A is `until`, on every connection, as far as the room lets it.
+    pub fn play(&mut self, clients: &[ConnectionId], until: u64) {
+        while self.tick < until {
+            let tick = self.tick;
+            clients.iter().for_each(|client| self.input(*client, tick, 1));
+            self.step();
+        }
     }
 
     /// A new transport that resumes a seat from `next` on.
@@ -269,9 +340,9 @@ impl Match {
     /// The owner of `older` comes back on a new transport, and has all frames that `older` had.
     pub fn return_from(&mut self, older: ConnectionId) -> ConnectionId {
         let peer = self.peer(older);
-        let (seat, token, next) = (peer.seat.expect("seated"), peer.token(), peer.next());
+        let (seat, token, next, generation) = (peer.seat.expect("seated"), peer.token(), peer.next(), peer.generation);
         let fence = peer.frames.last().map(|frame| frame.fence());
-        self.resume_with(seat, token, (GENERATION, next, fence))
+        self.resume_with(seat, token, (generation, next, fence))
     }
 
     pub fn send(&mut self, client: ConnectionId, message: &ClientMessage<'_>) {
@@ -287,8 +358,8 @@ impl Match {
     pub fn inputs(&mut self, client: ConnectionId, first: u64, values: &[i32]) {
         let flat: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let inputs = InputRun::new(u32::try_from(values.len()).expect("small"), &flat).expect("even");
-        let (epoch, first) = (self.peer(client).epoch, Tick::new(first));
-        self.send(client, &ClientMessage::Inputs(Inputs { generation: GENERATION, epoch, first, inputs }));
+        let (epoch, generation, first) = (self.peer(client).epoch, self.peer(client).generation, Tick::new(first));
+        self.send(client, &ClientMessage::Inputs(Inputs { generation, epoch, first, inputs }));
     }
 
     pub fn input(&mut self, client: ConnectionId, tick: u64, value: i32) {
@@ -296,12 +367,13 @@ impl Match {
     }
 
     pub fn report(&mut self, client: ConnectionId, tick: u64, state: &[u8]) {
-        let (tick, checksum) = (Tick::new(tick), Checksum::of(state));
-        self.send(client, &ClientMessage::Report { generation: GENERATION, tick, checksum });
+        let (tick, checksum, generation) = (Tick::new(tick), Checksum::of(state), self.peer(client).generation);
+        self.send(client, &ClientMessage::Report { generation, tick, checksum });
     }
 
     pub fn command(&mut self, client: ConnectionId, sequence: u32, payload: &[u8]) {
-        self.send(client, &ClientMessage::Command { generation: GENERATION, sequence, payload });
+        let generation = self.peer(client).generation;
+        self.send(client, &ClientMessage::Command { generation, sequence, payload });
     }
 
     pub fn disconnect(&mut self, client: ConnectionId) {
@@ -341,6 +413,9 @@ impl Match {
                 Some(Output::Transmit { to, bytes }) => {
                     assert!(!to.is_empty());
                     let message = RoomMessage::decode(bytes).expect("the room's messages are well-formed");
+                    for id in to {
+                        self.peers.get_mut(id).expect("known").stream.extend_from_slice(bytes);
+                    }
                     receive(&mut self.peers, &mut self.tags, self.seats, to, &message);
                 }
                 Some(Output::Close { connection, cause }) => {
@@ -406,27 +481,33 @@ impl Match {
     pub fn check_everyone(&self) {
         let logged: Vec<Frame> =
             self.log.frames().expect("a room's log").map(|frame| frame.expect("chained")).collect();
-        assert_eq!(logged.len() as u64, self.room.frontier().index());
-        for (frame, tick) in logged.iter().zip(0..) {
+        let of = |generation| logged.iter().filter(move |frame| frame.generation() == generation);
+        let current = self.room.descriptor().generation();
+        assert_eq!(of(current).count() as u64, self.room.frontier().index());
+        for (frame, tick) in of(current).zip(0..) {
             assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
         }
         for peer in self.peers.values() {
             let first = usize::try_from(peer.first).expect("small");
-            assert_eq!(&logged[first.min(logged.len())..][..peer.frames.len()], peer.frames);
+            assert!(of(peer.generation).skip(first).take(peer.frames.len()).eq(&peer.frames));
         }
     }
 }
 
 fn receive(
     peers: &mut BTreeMap<ConnectionId, Peer>,
-    tags: &mut BTreeMap<u64, ReleaseTag>,
+    tags: &mut BTreeMap<(Generation, u64), ReleaseTag>,
     seats: SeatCount,
     to: &[ConnectionId],
     message: &RoomMessage<'_>,
 ) {
     if let RoomMessage::Frames(frames) = message {
         let next = frames.first.index() + u64::from(frames.count);
-        assert_eq!(*tags.entry(next).or_insert(frames.tag), frames.tag, "one tag for each release point");
+        assert_eq!(
+            *tags.entry((frames.generation, next)).or_insert(frames.tag),
+            frames.tag,
+            "one tag for each release point"
+        );
     }
     for id in to {
         let peer = peers.get_mut(id).expect("known");
@@ -437,11 +518,26 @@ fn receive(
                 None
             }
             RoomMessage::Welcome(welcome) => {
-                let claim = welcome.claim.expect("a player holds a seat");
-                peer.seat = Some(claim.seat);
-                (peer.claim, peer.epoch, peer.token) = (claim.id, claim.epoch, Some(claim.token));
-                MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
-                Some(Notice::Welcome { seat: claim.seat, frontier: welcome.frontier })
+                peer.receive_welcome(welcome);
+                let frontier = welcome.frontier;
+                Some(peer.seat.map_or(Notice::Watching { frontier }, |seat| Notice::Welcome { seat, frontier }))
+            }
+            RoomMessage::Roster { locked, seats } => {
+                peer.roster = Some((*locked, seats.0.clone()));
+                peer.rosters += 1;
+                None
+            }
+            RoomMessage::Activated { tick, .. } => Some(Notice::Activated(*tick)),
+            RoomMessage::Paused { tick, .. } => Some(Notice::Paused(*tick)),
+            RoomMessage::Resumed { clock, .. } => Some(Notice::Resumed(*clock)),
+            RoomMessage::Reconfigured { descriptor } => {
+                let descriptor = MatchDescriptor::from_bytes(descriptor).expect("a descriptor");
+                peer.start_over(descriptor.generation());
+                Some(Notice::Reconfigured(descriptor.generation()))
+            }
+            RoomMessage::Settled { settlement: Settlement::Disputed, .. } => Some(Notice::Disputed),
+            RoomMessage::Settled { settlement: Settlement::Agreed { tick, result }, .. } => {
+                Some(Notice::Agreed { tick: *tick, result: result.to_vec() })
             }
             RoomMessage::Refused(refusal) => Some(Notice::Refused(*refusal)),
             RoomMessage::Started { clock, .. } => Some(Notice::Started(*clock)),

@@ -1,8 +1,12 @@
 //! What is written down, and what waits for it (A12).
 
 use retick_authority::log::{FrameLog, LogError, MAX_RECORD_BYTES, MemoryLog, Record};
-use retick_authority::room::{ClosedCause, MAX_UNPERSISTED_RECORDS, Room, RoomSecret, VacancyCause};
+use retick_authority::room::{
+    ClosedCause, MAX_UNPERSISTED_RECORDS, OnLeave, Output, Room, RoomConfig, RoomSecret, SeatPolicy, SeatTransition,
+    StartPolicy, VacancyCause,
+};
 use retick_core::frame::FrameChain;
+use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{ControlEpoch, Generation};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, ClientMessage};
@@ -21,32 +25,47 @@ fn a12_the_log_tells_the_rooms_whole_life_in_order() {
     game.drain();
     let records: Vec<_> = game.log.records().map(|(_, bytes)| Record::decode(bytes).expect("a record")).collect();
     let descriptor = game.room.descriptor();
-    let Record::Created { descriptor: bytes, secret, settings } = records[0] else {
-        panic!("{:?}", records[0]);
-    };
-    assert_eq!(bytes, descriptor.to_bytes());
-    assert_eq!((secret, settings), (SECRET, config(2, 6).settings()));
+    let created =
+        Record::Created { descriptor: &descriptor.to_bytes(), secret: SECRET, settings: config(2, 6).settings() };
+    assert_eq!(records[0], created);
     let mut chain = FrameChain::new(descriptor);
     chain.extend(&game.frame(0));
-    assert!(matches!(records[4], Record::Frame { tick: Tick::ZERO, head, .. } if head == chain.head()));
+    assert!(matches!(records[6], Record::Frame { tick: Tick::ZERO, head, .. } if head == chain.head()));
     assert_eq!(game.room.chain_head(), chain.head());
-    let claimed = |index, claim| Record::Claimed {
-        seat: seat(index),
-        claim: ClaimId(claim),
-        epoch: ControlEpoch(1),
-        player: None,
+    let epoch = ControlEpoch(1);
+    let claimed = |index, claim| Record::Claimed { seat: seat(index), claim: ClaimId(claim), epoch, player: None };
+    let changed = |index, transition, tick, epoch| {
+        let (tick, epoch) = (Tick::new(tick), ControlEpoch(epoch));
+        Record::SeatChanged { seat: seat(index), transition, tick, epoch, lease: None }
     };
-    let others: Vec<_> = records[1..4].iter().chain(&records[5..]).copied().collect();
+    let others: Vec<_> = records[1..6].iter().chain(&records[7..]).copied().collect();
     let expected = [
         claimed(0, 0),
         claimed(1, 1),
         Record::Started { generation: GENERATION },
+        changed(0, SeatTransition::EmptyToHuman, 0, 1),
+        changed(1, SeatTransition::EmptyToHuman, 0, 1),
         Record::Disconnected { seat: seat(1) },
-        Record::Resumed { seat: seat(1), rotation: 0, proven: 0, epoch: ControlEpoch(1) },
+        Record::Resumed { seat: seat(1), rotation: 1, proven: 0, epoch },
+        Record::TokenProven { seat: seat(1), rotation: 1 },
         Record::Vacated { seat: seat(1), cause: VacancyCause::Left, retained: false },
+        changed(1, SeatTransition::HumanToEmpty, 1, 2),
         Record::Closed { cause: ClosedCause::Requested },
     ];
     assert_eq!(others, expected);
+}
+
+/// A log restores its room without anything else, so it holds what tokens and tags are derived from.
+#[test]
+fn a12_the_first_record_holds_the_rooms_secret_and_all_its_settings() {
+    let mut config = RoomConfig { grace_millis: 77, max_observers: 3, ..durable(2) };
+    config.seats = SeatPolicy { recycle_vacated: true, on_leave: OnLeave::Bot, ..SeatPolicy::default() };
+    config.start = StartPolicy::Minimum { seats: 1, countdown_millis: 500 };
+    let mut room = Room::new(config.clone(), RoomSecret([0xa7; 32])).expect("valid");
+    let Some(Output::Persist { record, .. }) = room.poll_output() else { panic!("the first output is a record") };
+    let Ok(Record::Created { descriptor, secret, settings }) = Record::decode(record) else { panic!("{record:?}") };
+    assert_eq!(secret, RoomSecret([0xa7; 32]));
+    assert_eq!(settings.with(MatchDescriptor::from_bytes(descriptor).expect("a descriptor")), config);
 }
 
 #[test]

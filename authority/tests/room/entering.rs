@@ -104,12 +104,20 @@ fn a15_a_manual_room_starts_with_who_is_there() {
     assert_eq!((game.when.as_slice(), game.counters(1).refused_inputs), (&[0, 1, 2, 3, 4][..], 1));
     assert_eq!((game.value(4, 1), game.frame(4).seat(seat(1)).presence), ((None, false), Presence::Empty));
     game.ready(clients[1]);
-    game.inputs(clients[1], 5, &[6; 5]);
-    game.step_to(10);
-    assert_eq!((game.value(5, 1), game.frame(5).seat(seat(1)).presence), ((Some(6), false), Presence::Human));
-    assert_eq!(game.frame(5).seat(seat(2)).presence, Presence::Empty);
-    let late = game.join();
-    assert_eq!(game.peer(late).refusal(), Some(Refusal::Full { seats: 3 }));
+    let first = 5 + 15;
+    assert_eq!(game.peer(clients[1]).notices.last(), Some(&Notice::Activated(Tick::new(first))));
+    game.inputs(clients[0], 10, &[4; 20]);
+    game.inputs(clients[1], 5, &[6; 20]);
+    game.step_to(first + 5);
+    let seen = |tick| (game.value(tick, 1), game.frame(tick).seat(seat(1)).presence);
+    assert_eq!(seen(first - 1), ((None, false), Presence::Empty));
+    assert_eq!(seen(first), ((Some(6), false), Presence::Human));
+    assert_eq!(game.room.seat_stats(seat(1)).map(|stats| stats.early_inputs), Some(15));
+    assert_eq!(game.frame(first).seat(seat(2)).presence, Presence::Empty);
+    // A seat that nobody had is free also while the match runs.
+    let late = [game.join(), game.join()];
+    assert_eq!(game.peer(late[0]).seat, Some(seat(2)));
+    assert_eq!(game.peer(late[1]).refusal(), Some(Refusal::Full { seats: 3 }));
     game.check_everyone();
 }
 

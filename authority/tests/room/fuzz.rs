@@ -4,11 +4,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use retick_authority::room::{ConnectionId, Durability, RoomConfig, RoomEvent, StartPolicy, VacancyCause};
+use retick_authority::room::{
+    ConnectionId, Durability, OnLeave, PausePolicy, ReconfigurePolicy, RoomConfig, RoomEvent, SeatPolicy,
+    SeatTransition, StartPolicy, VacancyCause,
+};
 use retick_core::digest::Checksum;
 use retick_core::seat::{ControlEpoch, Generation};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, Entry, InputRun, Inputs, ResumeToken};
+use retick_core::wire::{ClientMessage, Entry, InputRun, Inputs, PlayerId, ResumeToken};
 
 use crate::driver::{GENERATION, Match, bytes_of, config, hello, seat};
 
@@ -32,6 +35,16 @@ enum Act {
     Persist,
     Start,
     Close,
+    JoinAs(u8),
+    Observe { next: u64 },
+    Vote { by: usize, ready: bool },
+    StartBy(usize),
+    Pause { by: usize, paused: bool },
+    Reconfigure { by: usize, length: usize },
+    Result { by: usize, back: u64, odd: bool },
+    SeatBot(usize),
+    RemoveBot(usize),
+    Lock(bool),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -63,6 +76,24 @@ fn act() -> impl Strategy<Value = Act> {
         2 => Just(Act::Persist),
         1 => Just(Act::Start),
         1 => prop::bool::weighted(0.05).prop_map(|close| if close { Act::Close } else { Act::Persist }),
+        6 => of_life(),
+    ]
+}
+
+/// What changes hands, begins and ends.
+fn of_life() -> impl Strategy<Value = Act> {
+    let by = || prop_oneof![3 => 0usize..4, 1 => 0usize..12];
+    prop_oneof![
+        2 => (0u8..3).prop_map(Act::JoinAs),
+        2 => (0u64..60).prop_map(|next| Act::Observe { next }),
+        1 => (by(), any::<bool>()).prop_map(|(by, ready)| Act::Vote { by, ready }),
+        1 => by().prop_map(Act::StartBy),
+        3 => (by(), prop::bool::weighted(0.4)).prop_map(|(by, paused)| Act::Pause { by, paused }),
+        1 => (by(), 0usize..40).prop_map(|(by, length)| Act::Reconfigure { by, length }),
+        2 => (by(), 0u64..3, prop::bool::weighted(0.1)).prop_map(|(by, back, odd)| Act::Result { by, back, odd }),
+        2 => (0usize..5).prop_map(Act::SeatBot),
+        2 => (0usize..5).prop_map(Act::RemoveBot),
+        1 => prop::bool::weighted(0.3).prop_map(Act::Lock),
     ]
 }
 
@@ -70,6 +101,11 @@ fn perform(game: &mut Match, act: Act) {
     let id = |index: usize| ConnectionId(index as u64);
     let identity = game.room.descriptor().identity();
     let frontier = game.room.frontier().index();
+    let current = game.room.descriptor().generation();
+    let game_epoch = match &act {
+        Act::Inputs { by, .. } => game.peers.get(&id(*by)).map(|peer| peer.epoch),
+        _ => None,
+    };
     let mut send = |by: usize, bytes: &[u8]| {
         if game.peers.contains_key(&id(by)) {
             game.send_bytes(id(by), bytes);
@@ -86,7 +122,7 @@ fn perform(game: &mut Match, act: Act) {
             }
         }
         Act::Join(by) => send(by, &hello(identity, Entry::Join { ticket: b"ticket" })),
-        Act::Ready(by) => send(by, &bytes_of(&ClientMessage::Ready { generation: GENERATION })),
+        Act::Ready(by) => send(by, &bytes_of(&ClientMessage::Ready { generation: current })),
         Act::Return { of, behind, forge } => {
             let Some((seat, mut token)) = game.peers.get(&id(of)).and_then(|peer| peer.seat.zip(peer.token)) else {
                 return;
@@ -94,25 +130,28 @@ fn perform(game: &mut Match, act: Act) {
             if forge {
                 token = ResumeToken([7; 32]);
             }
-            game.resume(seat, token, frontier.saturating_sub(behind) + u64::from(behind == 39) * 50);
+            let generation = game.peers[&id(of)].generation;
+            game.resume_in(generation, seat, token, frontier.saturating_sub(behind) + u64::from(behind == 39) * 50);
         }
         Act::Inputs { by, offset, back, lengths, epoch, generation } => {
             let first = if back { frontier.saturating_sub(offset) } else { frontier + offset };
             let (count, each) = (lengths.len().max(1), lengths.first().map_or(1, |length| usize::from(*length)));
             let flat: Vec<u8> = (0..count * each).map(|index| u8::try_from(index % 5 + 1).expect("small")).collect();
             let inputs = InputRun::new(u32::try_from(count).expect("small"), &flat).expect("even");
-            let (generation, epoch, first) = (Generation(generation), ControlEpoch(epoch), Tick::new(first));
+            // Mostly what the seat was told.
+            let told = game_epoch.filter(|_| epoch == 1).unwrap_or(ControlEpoch(epoch));
+            let (generation, epoch, first) = (Generation(current.0 ^ generation), told, Tick::new(first));
             send(by, &bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs })));
         }
         Act::Report { by, back, odd } => {
             // Every tenth state is due; the first guess here is one that is not confirmed yet.
             let tick = Tick::new((frontier / 10 + 1).saturating_sub(back) * 10 + 1);
             let checksum = Checksum::of(&[u8::from(odd)]);
-            send(by, &bytes_of(&ClientMessage::Report { generation: GENERATION, tick, checksum }));
+            send(by, &bytes_of(&ClientMessage::Report { generation: current, tick, checksum }));
         }
         Act::Command { by, sequence, length } => {
             let payload = vec![8; length];
-            send(by, &bytes_of(&ClientMessage::Command { generation: GENERATION, sequence, payload: &payload }));
+            send(by, &bytes_of(&ClientMessage::Command { generation: current, sequence, payload: &payload }));
         }
         Act::Ephemeral { by } => send(by, &bytes_of(&ClientMessage::Ephemeral { payload: b"hi" })),
         Act::Ping(by) => send(by, &bytes_of(&ClientMessage::Ping { sent_micros: 1, rollbacks: 0 })),
@@ -141,7 +180,24 @@ fn perform(game: &mut Match, act: Act) {
         // Refused when the room starts by itself, or has started.
         Act::Start => _ = game.room.start(game.now()),
         Act::Close => game.room.close(game.now()),
+        Act::JoinAs(player) => _ = game.join_as(PlayerId([player; 32])),
+        Act::Observe { next } => _ = game.observe_in(current, frontier.saturating_sub(next)),
+        Act::Vote { by, ready } => send(by, &bytes_of(&ClientMessage::Vote { ready })),
+        Act::StartBy(by) => send(by, &bytes_of(&ClientMessage::Start)),
+        Act::Pause { by, paused } => send(by, &bytes_of(&ClientMessage::Pause { generation: current, paused })),
+        Act::Reconfigure { by, length } => {
+            let config = vec![3; length];
+            send(by, &bytes_of(&ClientMessage::Reconfigure { generation: current, config: &config }));
+        }
+        Act::Result { by, back, odd } => {
+            let (tick, result) = (Tick::new(frontier.saturating_sub(back)), [u8::from(odd)]);
+            send(by, &bytes_of(&ClientMessage::Result { generation: current, tick, result: &result }));
+        }
+        Act::SeatBot(index) => _ = game.room.seat_bot(seat(index)),
+        Act::RemoveBot(index) => _ = game.room.remove_bot(seat(index)),
+        Act::Lock(locked) => game.room.set_locked(locked),
     }
+    game.drain();
 }
 
 /// One match: how it is set up, and what happens.
@@ -149,16 +205,32 @@ fn perform(game: &mut Match, act: Act) {
 struct Script {
     seats: usize,
     start: StartPolicy,
+    policy: SeatPolicy,
     durability: Durability,
     persists: bool,
     acts: Vec<Act>,
 }
 
 fn script() -> impl Strategy<Value = Script> {
-    let policies = (any::<bool>(), any::<bool>(), any::<bool>());
-    (1usize..5, policies, vec(act(), 0..150)).prop_map(|(seats, (manual, durable, persists), acts)| Script {
+    let start = prop_oneof![
+        3 => Just(StartPolicy::WhenFull),
+        3 => Just(StartPolicy::Manual),
+        1 => Just(StartPolicy::Creator),
+        1 => Just(StartPolicy::Minimum { seats: 1, countdown_millis: 200 }),
+    ];
+    let policy = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2)).prop_map(
+        |(recycle_vacated, humans_claim_bots, bots_follow, bot)| SeatPolicy {
+            recycle_vacated,
+            humans_claim_bots,
+            on_leave: if bots_follow { OnLeave::Bot } else { OnLeave::Empty },
+            initial_bots: bot.then(|| seat(0)).into_iter().collect(),
+        },
+    );
+    let policies = (start, policy, any::<bool>(), any::<bool>());
+    (1usize..5, policies, vec(act(), 0..150)).prop_map(|(seats, (start, policy, durable, persists), acts)| Script {
         seats,
-        start: if manual { StartPolicy::Manual } else { StartPolicy::WhenFull },
+        start,
+        policy,
         durability: if durable { Durability::EveryFrame } else { Durability::None },
         persists,
         acts,
@@ -166,8 +238,10 @@ fn script() -> impl Strategy<Value = Script> {
 }
 
 fn play(script: Script) -> Result<Match, TestCaseError> {
-    let Script { seats, start, durability, persists, acts } = script;
+    let Script { seats, start, policy, durability, persists, acts } = script;
     let mut config = RoomConfig { start, durability, grace_millis: 1_500, greeting_millis: 900, ..config(seats, 6) };
+    config.seats = policy;
+    (config.pause, config.reconfigure) = (PausePolicy::Anyone, ReconfigurePolicy::Anyone);
     config.rules.checksum_cadence_ticks = 10;
     let mut game = Match::new(config);
     game.persists = persists;
@@ -176,10 +250,11 @@ fn play(script: Script) -> Result<Match, TestCaseError> {
         game.join_ready();
     });
     for act in acts {
-        let (frontier, closed) = (game.room.frontier(), game.room.is_closed());
+        let position = |game: &Match| (game.room.descriptor().generation(), game.room.frontier());
+        let (before, closed) = (position(&game), game.room.is_closed());
         perform(&mut game, act);
-        prop_assert!(game.room.frontier() >= frontier);
-        prop_assert!(!closed || game.room.frontier() == frontier, "no tick after the end");
+        prop_assert!(position(&game) >= before);
+        prop_assert!(!closed || position(&game) == before, "no tick after the end");
         if let Some(clock) = game.room.clock_tick() {
             prop_assert!(game.room.frontier().index() <= clock.index() + 1, "no tick before its time");
         }
@@ -202,7 +277,8 @@ proptest! {
         let mut game = Match::new(config(2, 6));
         let client = game.connect();
         game.send_bytes(client, &bytes);
-        prop_assert!(game.peer(client).closed.is_some() || game.peer(client).seat.is_some());
+        let peer = game.peer(client);
+        prop_assert!(peer.closed.is_some() || peer.seat.is_some() || game.room.observer_count() == 1);
     }
 }
 
@@ -210,7 +286,7 @@ proptest! {
 #[test]
 fn the_scripts_play_matches_in_which_much_happens() {
     let mut runner = TestRunner::deterministic();
-    let mut happened = [0; 7];
+    let mut happened = [0; 14];
     for _ in 0..100 {
         let script = script().new_tree(&mut runner).expect("a script").current();
         let game = play(script).expect("sound");
@@ -225,8 +301,23 @@ fn the_scripts_play_matches_in_which_much_happens() {
             count(|event| matches!(event, RoomEvent::SeatResumed { .. })) as u64,
             count(|event| matches!(event, RoomEvent::SeatVacated { cause: VacancyCause::GraceOver, .. })) as u64,
             count(|event| matches!(event, RoomEvent::Closed { .. })) as u64,
+            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::BotToHuman, .. }))
+                as u64,
+            count(|event| matches!(event, RoomEvent::SeatChanged { transition: SeatTransition::HumanToBot, .. }))
+                as u64,
+            count(|event| matches!(event, RoomEvent::Paused { .. })) as u64,
+            count(|event| matches!(event, RoomEvent::Unpaused)) as u64,
+            count(|event| matches!(event, RoomEvent::Reconfigured { .. })) as u64,
+            count(|event| matches!(event, RoomEvent::Agreed { .. } | RoomEvent::Disputed)) as u64,
+            count(|event| matches!(event, RoomEvent::ObserverJoined { .. })) as u64,
         ];
         happened.iter_mut().zip(now).for_each(|(sum, now)| *sum += now);
     }
-    assert!(happened.iter().zip([1_000, 1_000, 100, 5, 30, 10, 5]).all(|(sum, least)| *sum >= least), "{happened:?}");
+    assert!(
+        happened
+            .iter()
+            .zip([1_000, 1_000, 100, 5, 30, 10, 5, 2, 10, 20, 10, 10, 5, 20])
+            .all(|(sum, least)| *sum >= least),
+        "{happened:?}"
+    );
 }

@@ -191,7 +191,7 @@ fn a7_history_comes_in_bounded_chunks_and_joins_the_live_frames() {
     assert_eq!(chunks.iter().map(|(_, count, _)| u64::from(*count)).sum::<u64>(), played + 2);
     assert_eq!(live, [(played + 2, 1, false), (played + 3, 1, false), (played + 4, 1, false)]);
 
-    let near = game.resume(seat(1), token, played - 2);
+    let near = game.resume(seat(1), game.peer(back).token(), played - 2);
     play(&mut game, played + 8, &[clients[0], near]);
     assert_eq!(game.peer(near).releases[0], (played - 2, 8, true));
     game.check_everyone();
@@ -238,7 +238,8 @@ fn a6_a_seat_that_is_lost_before_tick_0_must_be_ready_again() {
     let second = game.join_ready();
     assert_eq!(game.room.clock_tick(), None);
     let back = game.return_from(first);
-    assert_eq!((game.room.clock_tick(), game.peer(back).token()), (None, game.peer(first).token()));
+    assert_eq!(game.room.clock_tick(), None);
+    assert_ne!(game.peer(back).token(), game.peer(first).token(), "rotated");
     game.ready(back);
     assert_eq!(game.room.clock_tick(), Some(Tick::ZERO));
     assert_eq!(game.peer(second).notices.last(), Some(&Notice::Started(Default::default())));

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use super::life::Terms;
 use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
@@ -41,14 +42,20 @@ impl Client {
             }
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
-                self.pace.handle_clock(clock, now);
-                self.recovering = false;
+                if mem::take(&mut self.recovering) {
+                    // The clock stood still, and may have gone back.
+                    self.pace.restart(clock, now);
+                } else {
+                    self.pace.handle_clock(clock, now);
+                }
                 if !mem::replace(&mut self.started, true) {
                     self.outbox.push_event(ClientEvent::Started);
                 }
             }
             RoomMessage::Frames(frames) => return self.take_frames(&frames),
             RoomMessage::Pong { sent_micros, clock, counters } => {
+                // A clock that stands still can't be measured.
+                let clock = clock.filter(|_| self.life.paused_at.is_none());
                 self.pace.handle_pong(Moment::from_micros(sent_micros), clock, now);
                 self.stats.room = counters;
             }
@@ -64,54 +71,89 @@ impl Client {
                 self.check_generation(generation)?;
                 self.send_tail(generation, next);
             }
+            RoomMessage::Roster { locked, seats } => {
+                self.outbox.push_event(ClientEvent::Roster { locked, seats: seats.0 });
+            }
+            RoomMessage::Activated { generation, tick } => {
+                self.check_generation(generation)?;
+                return self.take_activated(tick);
+            }
+            RoomMessage::Paused { generation, tick } => {
+                self.check_generation(generation)?;
+                self.take_paused(tick);
+            }
+            RoomMessage::Resumed { generation, clock } => {
+                self.check_generation(generation)?;
+                self.take_resumed(clock, now);
+            }
+            RoomMessage::Reconfigured { descriptor } => return self.take_reconfigured(descriptor),
+            RoomMessage::Settled { generation, settlement } => {
+                self.check_generation(generation)?;
+                self.take_settled(settlement);
+            }
             _ => return Err(EndReason::Protocol),
         }
         Ok(())
     }
 
-    fn check_generation(&self, generation: Generation) -> Result<Claimed, EndReason> {
-        self.claimed.filter(|claimed| claimed.generation == generation && self.greeted).ok_or(EndReason::Protocol)
+    fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
+        self.terms.filter(|terms| terms.generation == generation && self.greeted).ok_or(EndReason::Protocol)
     }
 
     fn take_welcome(&mut self, welcome: &Welcome<'_>) -> Result<(), EndReason> {
         if self.greeted {
             return Err(EndReason::Protocol);
         }
-        let Some(claim) = welcome.claim else { return Err(EndReason::Protocol) };
+        if welcome.claim.is_none() != self.is_observer() {
+            return Err(EndReason::Protocol);
+        }
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
-        let resumed = match &self.session {
-            Some(session) => {
-                let (before, after) = (session.descriptor().digest(), descriptor.digest());
-                if before != after {
-                    return Err(EndReason::MatchChanged { before, after });
-                }
-                if self.seat() != Some(claim.seat) {
-                    return Err(EndReason::Protocol);
-                }
-                true
-            }
-            None => {
-                self.build_session(&descriptor, claim.seat, welcome.rules)?;
-                false
-            }
-        };
-        let (Claim { seat, id, epoch, token }, rules) = (claim, welcome.rules);
-        let generation = descriptor.generation();
-        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules, generation });
+        let (resumed, seat) = (self.session.is_some(), welcome.claim.map(|claim| claim.seat));
+        match self.session.as_ref().map(|session| session.descriptor().digest()) {
+            None => self.build_session(&descriptor, welcome.rules, seat)?,
+            Some(_) if self.claimed.is_some() && self.seat() != seat => return Err(EndReason::Protocol),
+            Some(before) if before == descriptor.digest() => {}
+            Some(_) if self.follows(&descriptor) => self.start_over(&descriptor, welcome.rules)?,
+            Some(before) => return Err(EndReason::MatchChanged { before, after: descriptor.digest() }),
+        }
+        self.take_claim(welcome, descriptor.generation());
+        self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
-        // A new connection has carried none of the unconfirmed inputs yet.
+        // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
-        self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
-        self.outbox.push_event(ClientEvent::Joined { seat, resumed });
+        self.life.paused_at = None;
+        self.life.ready_at = self.claimed.map(|_| welcome.frontier);
+        self.send_ready_if_caught_up();
+        self.outbox.push_event(match welcome.claim {
+            Some(Claim { seat, .. }) => ClientEvent::Joined { seat, resumed },
+            None => ClientEvent::Watching { resumed },
+        });
         Ok(())
     }
 
-    fn build_session(&mut self, descriptor: &MatchDescriptor, seat: Seat, rules: RoomRules) -> Result<(), EndReason> {
+    /// Keeps what the greeting says of the seat. Where it is another control epoch, the seat takes part from another tick on.
+    fn take_claim(&mut self, welcome: &Welcome<'_>, generation: Generation) {
+        let Some(Claim { seat, id, epoch, token }) = welcome.claim else { return };
+        match self.claimed {
+            Some(before) if before.epoch == epoch => {}
+            // Before the first frame everyone who is ready takes part; later the room says from when on.
+            _ => self.life.active_from = (welcome.frontier == Tick::ZERO).then_some(Tick::ZERO),
+        }
+        self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules: welcome.rules, generation });
+    }
+
+    pub(super) fn build_session(
+        &mut self,
+        descriptor: &MatchDescriptor,
+        rules: RoomRules,
+        seat: Option<Seat>,
+    ) -> Result<(), EndReason> {
         let loaded = self.factory.manifest().identity();
         if descriptor.identity() != loaded {
             return Err(EndReason::Identity { room: descriptor.identity(), loaded });
         }
-        if !descriptor.seats().contains(seat) {
+        let local: SeatSet = seat.into_iter().collect();
+        if !local.fits(descriptor.seats()) {
             return Err(EndReason::Protocol);
         }
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
@@ -126,7 +168,6 @@ impl Client {
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        let local: SeatSet = core::iter::once(seat).collect();
         self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
@@ -169,7 +210,7 @@ impl Client {
     }
 
     /// Applies every frame that waits: what the room confirmed before it closed is part of the match.
-    fn apply_received(&mut self) {
+    pub(super) fn apply_received(&mut self) {
         if let Some(session) = &mut self.session {
             // A fault here ends a client that is ending anyway; the session keeps it for whoever asks.
             let _ = session.advance(Budget { confirmed_frames: usize::MAX, target: Tick::ZERO });
@@ -200,6 +241,10 @@ impl Client {
         let entry = match self.claimed {
             Some(Claimed { seat, token, generation, .. }) => {
                 Entry::Resume { seat, token, generation, next, fence: self.tail.fence() }
+            }
+            None if self.is_observer() => {
+                let generation = self.terms.map_or(Generation::default(), |terms| terms.generation);
+                Entry::Observe { ticket: &self.ticket, generation, next, fence: self.tail.fence() }
             }
             None => Entry::Join { ticket: &self.ticket },
         };
@@ -253,6 +298,9 @@ impl Client {
 
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
     pub(super) fn send_reports(&mut self) {
+        if self.is_observer() {
+            self.pending_reports.clear();
+        }
         let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted) else { return };
         for (tick, checksum) in self.pending_reports.drain(..) {
             let report = ClientMessage::Report { generation: claimed.generation, tick, checksum };

@@ -64,6 +64,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+mod life;
 mod messages;
 mod outbox;
 mod pace;
@@ -72,6 +73,8 @@ mod tail;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+pub use self::life::MatchResult;
+use self::life::{Life, Terms};
 use self::outbox::Outbox;
 use self::pace::Pace;
 use self::tail::Tail;
@@ -87,7 +90,7 @@ use crate::session::{
 };
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters,
+    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters, SeatView,
     look_ahead_ticks,
 };
 
@@ -108,6 +111,16 @@ pub enum PredictionMode {
     ConfirmedOnly,
 }
 
+/// What a client is to the match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClientRole {
+    /// It holds a seat.
+    #[default]
+    Player,
+    /// It watches: holds no seat, sends no input, shows confirmed states alone, and reports nothing (A14).
+    Observer,
+}
+
 /// What the transport below loses (N2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Transport {
@@ -121,6 +134,8 @@ pub enum Transport {
 /// What a client is to do. The defaults are those of the spec.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientConfig {
+    /// Whether it plays or watches.
+    pub role: ClientRole,
     /// Most ticks that are predicted ahead of the confirmed frontier (S3).
     pub prediction_window_ticks: u16,
     /// Most ticks for which a checkpoint is kept (S1).
@@ -163,6 +178,7 @@ impl Default for ClientConfig {
             ..
         } = SessionPolicy::default();
         ClientConfig {
+            role: ClientRole::default(),
             prediction_window_ticks,
             checkpoint_window_ticks,
             retention,
@@ -187,7 +203,7 @@ pub enum ClientStatus {
     Disconnected,
     /// It has greeted the room and waits for the answer.
     Greeting,
-    /// It holds a seat, and the match has not begun.
+    /// It was let in, and the match has not begun.
     Waiting,
     /// It applies frames that it missed.
     CatchingUp,
@@ -208,8 +224,34 @@ pub enum ClientEvent {
         /// Whether it held the seat before.
         resumed: bool,
     },
-    /// Tick 0 has begun.
+    /// The room lets it watch, and the match is the one that it has loaded (A14).
+    Watching {
+        /// Whether it watched before.
+        resumed: bool,
+    },
+    /// Tick 0 of the generation has begun.
     Started,
+    /// Who is there has changed, or whether the room is locked (A15).
+    Roster {
+        /// Whether only who has a seat gets in.
+        locked: bool,
+        /// Every seat, in order.
+        seats: Vec<SeatView>,
+    },
+    /// The match's clock stands still (A15).
+    Paused {
+        /// The first tick that is not confirmed before it goes on.
+        tick: Tick,
+    },
+    /// The match's clock goes on (A15).
+    Unpaused,
+    /// The room has another session config, and the match starts over at tick 0 (A10).
+    Reconfigured {
+        /// The generation that is played now.
+        generation: Generation,
+    },
+    /// The match has a result (A15).
+    Settled(MatchResult),
     /// Something on the confirmed timeline.
     Session(SessionEvent),
     /// Machines disagree about a state (A8).
@@ -250,8 +292,8 @@ pub enum EndReason {
     /// The room's descriptor is malformed.
     #[error("the room's descriptor: {0}")]
     Descriptor(DescriptorError),
-    /// The descriptor changed between two greetings of one claim.
-    #[error("the match changed from {before} to {after} across a reconnect")]
+    /// The descriptor changed, and not into a later generation of the same game.
+    #[error("the match changed from {before} to {after}")]
     MatchChanged {
         /// Digest of the descriptor before.
         before: Digest,
@@ -357,7 +399,9 @@ pub struct Client {
     connected: bool,
     greeted: bool,
     started: bool,
+    terms: Option<Terms>,
     claimed: Option<Claimed>,
+    life: Life,
     session: Option<Session>,
     chain: Option<FrameChain>,
     /// The newest frames, for a room that lost them.
@@ -397,7 +441,9 @@ impl Client {
             connected: false,
             greeted: false,
             started: false,
+            terms: None,
             claimed: None,
+            life: Life::default(),
             session: None,
             chain: None,
             tail: Tail::default(),
@@ -457,7 +503,7 @@ impl Client {
             (self.target, self.sample_target) = (Tick::ZERO, Tick::ZERO);
             return;
         }
-        let wanted = self.pace.target(now, u64::from(self.config.input_delay_ticks));
+        let wanted = self.life.clamp(self.pace.target(now, u64::from(self.config.input_delay_ticks)));
         let ahead = session.head().max(session.received());
         let steps = ahead.saturating_add(u64::from(self.config.max_steps_per_turn));
         // The session itself stops at its window, and says so.
@@ -473,7 +519,7 @@ impl Client {
         if !self.started || self.end.is_some() {
             return None;
         }
-        let next = session.next_input(claimed.seat).max(session.received());
+        let next = session.next_input(claimed.seat).max(session.received()).max(self.life.active_from?);
         let through = self.sample_target.max(session.head()).max(session.received().saturating_add(1));
         let through = through.saturating_add(u64::from(self.config.input_delay_ticks));
         // The room refuses what lies further ahead than this, and a refused input is not sent again.
@@ -495,7 +541,7 @@ impl Client {
                 seat.map_or(SubmitError::TooFarAhead { tick: Tick::MAX }, |seat| SubmitError::SeatNotLocal { seat })
             );
         };
-        session.skip_inputs_before(claimed.seat, session.received());
+        session.skip_inputs_before(claimed.seat, session.received().max(self.life.active_from.unwrap_or_default()));
         session.submit(claimed.seat, tick, packed)?;
         Ok(tick)
     }
@@ -513,8 +559,8 @@ impl Client {
         let Some(session) = &mut self.session else { return Ok(Progress::default()) };
         let confirmed_frames = self.config.max_confirmed_frames_per_turn.map_or(usize::MAX, |most| most as usize);
         let left = session.queued_frames().saturating_sub(confirmed_frames);
-        let tolerance = self.claimed.map_or(0, |claimed| usize::from(claimed.rules.hard_tolerance_ticks));
-        let predicts = self.config.mode == PredictionMode::Always && left <= tolerance;
+        let tolerance = self.terms.map_or(0, |terms| usize::from(terms.rules.hard_tolerance_ticks));
+        let predicts = !self.is_observer() && self.config.mode == PredictionMode::Always && left <= tolerance;
         let target = if predicts { self.target } else { Tick::ZERO };
         session.set_standing(standing);
         match session.advance(Budget { confirmed_frames, target }) {
@@ -524,6 +570,7 @@ impl Client {
                 }
                 self.drain_session();
                 self.send_reports();
+                self.send_ready_if_caught_up();
                 Ok(progress)
             }
             Err(fault) => {
@@ -585,7 +632,9 @@ impl Client {
     /// # Errors
     /// [`RequestError::NotConnected`].
     pub fn leave(&mut self) -> Result<(), RequestError> {
-        self.live_claim()?;
+        if !self.connected || !self.greeted || self.end.is_some() {
+            return Err(RequestError::NotConnected);
+        }
         self.send_leave();
         Ok(())
     }
@@ -608,26 +657,25 @@ impl Client {
         if !self.connected {
             return ClientStatus::Disconnected;
         }
-        let (Some(session), Some(claimed), true) = (&self.session, self.claimed, self.greeted) else {
+        let (Some(session), Some(terms), true) = (&self.session, self.terms, self.greeted) else {
             return ClientStatus::Greeting;
         };
         if !self.started {
             return ClientStatus::Waiting;
         }
-        let room_tick = self.pace.room_tick(self.now);
-        let behind = room_tick.since(session.confirmed());
-        let allowed = u64::from(claimed.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
+        let behind = self.room_tick().since(session.confirmed());
+        let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
         if behind > allowed || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
     }
 
     /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
     /// arrived and wait for their turn don't count (S5).
     fn standing(&self) -> Standing {
-        let (Some(session), Some(claimed), true) = (&self.session, self.claimed, self.started && self.greeted) else {
+        let (Some(session), Some(terms), true) = (&self.session, self.terms, self.started && self.greeted) else {
             return Standing::Live;
         };
-        let allowed = u64::from(claimed.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
-        let missing = self.pace.room_tick(self.now).since(session.received());
+        let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
+        let missing = self.room_tick().since(session.received());
         if missing > allowed { Standing::CatchingUp } else { Standing::Live }
     }
 
@@ -652,6 +700,7 @@ impl Client {
     }
 
     /// The seat, once greeted.
+    #[doc(alias = "slot")]
     pub fn seat(&self) -> Option<Seat> {
         self.claimed.map(|claimed| claimed.seat)
     }
@@ -663,7 +712,7 @@ impl Client {
 
     /// The room's rules, once greeted.
     pub fn rules(&self) -> Option<RoomRules> {
-        self.claimed.map(|claimed| claimed.rules)
+        self.terms.map(|terms| terms.rules)
     }
 
     /// The head of the hash chain over every frame received (A12).
@@ -673,7 +722,7 @@ impl Client {
 
     /// The room's tick right now, as well as it is known.
     pub fn room_tick(&self) -> Tick {
-        self.pace.room_tick(self.now)
+        self.life.clamp(self.pace.room_tick(self.now))
     }
 
     /// Counts since the client was made.

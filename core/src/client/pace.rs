@@ -111,6 +111,19 @@ impl Pace {
         self.announced_offset_nanos = Some(offset(clock, round_trip_nanos, now));
     }
 
+    /// The room's clock stood still until now, and goes on from here: where it was measured before is of no use.
+    pub(super) fn restart(&mut self, clock: RoomClock, now: Moment) {
+        self.forget_clock();
+        self.handle_clock(clock, now);
+    }
+
+    /// What was measured is of a clock that does not run any more; round trips stay.
+    pub(super) fn forget_clock(&mut self) {
+        self.samples.iter_mut().flatten().for_each(|sample| sample.offset_nanos = None);
+        self.announced_offset_nanos = None;
+        self.position_nanos = None;
+    }
+
     fn best(&self) -> Option<&Sample> {
         self.samples.iter().flatten().min_by_key(|sample| sample.round_trip_nanos)
     }

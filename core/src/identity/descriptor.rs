@@ -146,6 +146,16 @@ impl MatchDescriptor {
         MatchDescriptor::assemble(self.parts, self.config)
     }
 
+    /// The next generation of the same match, with another session config (A10); `None` once generations are used up.
+    #[must_use]
+    pub fn reconfigured(&self, config: SessionConfig) -> Option<MatchDescriptor> {
+        let mut parts = self.parts.clone();
+        parts.generation = Generation(parts.generation.0.checked_add(1)?);
+        parts.config = Blob::new(config.bytes()).unwrap_or_default();
+        parts.config_digest = config.digest();
+        Some(MatchDescriptor::assemble(parts, config))
+    }
+
     /// Digest of everything here.
     pub fn digest(&self) -> Digest {
         self.digest

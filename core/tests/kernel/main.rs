@@ -6,6 +6,7 @@
 mod checkpoint_clone;
 mod chunked;
 mod client;
+mod client_life;
 mod contract;
 mod counter;
 #[cfg(feature = "derive")]

@@ -1,5 +1,5 @@
 //! K07: an observer that is slow, as far as the session and the client have it: a bounded number of confirmed frames in each turn.
-//! Observers in the room, with their caps and their closing, are not here.
+//! Observers in the room, with their caps and their closing, are in `k07_observers`.
 
 use std::sync::Arc;
 

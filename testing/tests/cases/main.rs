@@ -14,6 +14,7 @@ mod k03;
 mod k04;
 mod k06;
 mod k07;
+mod k07_observers;
 mod k09;
 mod k10;
 mod r04;
