@@ -136,6 +136,7 @@ impl Peer {
         self.first = 0;
         self.frames.clear();
         self.releases.clear();
+        self.tags.clear();
     }
 
     /// Whether these bytes occur in anything that it was sent.
@@ -242,7 +243,9 @@ impl Match {
     pub fn observe_in(&mut self, generation: Generation, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next) };
+        let before = next.checked_sub(1).and_then(|tick| self.room.frame(Tick::new(tick)));
+        let fence = before.map(|frame| frame.fence());
+        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next), fence };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
