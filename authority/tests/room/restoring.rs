@@ -3,8 +3,10 @@
 use proptest::prelude::*;
 use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
-    ConnectionId, Durability, RECOVERY_WINDOW_MILLIS, RecordError, RestoreError, Room, RoomEvent, SeatState,
+    ConnectionId, Durability, MatchSettlement, Output, RECOVERY_WINDOW_MILLIS, RecordError, RestoreError, Room,
+    RoomConfig, RoomEvent, SeatState,
 };
+use retick_core::config::SessionConfig;
 use retick_core::seat::Presence;
 use retick_core::tick::Tick;
 use retick_core::wire::{ClientMessage, CloseReason, MAX_TAIL_TICKS, Refusal};
@@ -64,7 +66,7 @@ fn a12_a_restored_room_is_the_same_room() {
     for (index, client) in back.iter().enumerate() {
         let peer = game.peer(*client);
         assert_eq!((peer.claim, peer.epoch), before[index]);
-        assert!(peer.token().matches(&game.peer(clients[index]).token()));
+        assert!(!peer.token().matches(&game.peer(clients[index]).token()), "the old one let it in, and was rotated");
     }
     play(&mut game, &back, 10);
     game.check_everyone();
@@ -275,6 +277,111 @@ fn eventful() -> MemoryLog {
     game.log
 }
 
+/// A log of bots, pauses, a lock, results and a reconfiguration.
+fn lively() -> MemoryLog {
+    let (mut game, clients) = Match::started(RoomConfig { max_observers: 2, ..config(3, 6) });
+    game.room.set_locked(true);
+    game.play(&clients, 10);
+    game.send(clients[2], &ClientMessage::Leave);
+    game.room.seat_bot(seat(2)).expect("it is empty");
+    game.drain();
+    game.step_to(game.tick + 10);
+    game.room.pause(game.now()).expect("it runs");
+    game.drain();
+    game.step_to(game.tick + 5);
+    let end = game.room.frontier();
+    for client in &clients[..2] {
+        game.send(*client, &ClientMessage::Result { generation: GENERATION, tick: end, result: b"over" });
+    }
+    game.room.unpause(game.now()).expect("it stands");
+    game.room.remove_bot(seat(2)).expect("it is there");
+    game.drain();
+    game.disconnect(clients[1]);
+    game.room.seat_bot(seat(1)).expect("its player is away");
+    game.drain();
+    game.step_to(game.tick + 10);
+    let back = game.return_from(clients[1]);
+    game.ready(back);
+    game.step_to(game.tick + 60);
+    let config = SessionConfig::from_bytes(b"another level").expect("short");
+    game.room.reconfigure(config, game.now()).expect("it runs");
+    game.drain();
+    game.step_to(game.tick + 3);
+    for client in [clients[0], back] {
+        game.ready(client);
+    }
+    game.step_to(game.tick + 20);
+    game.log
+}
+
+/// What a room says of itself, as far as a restart leaves it.
+fn description(room: &Room) -> String {
+    let seats = room.descriptor().seats().seats();
+    let seats: Vec<_> =
+        seats.map(|seat| (room.bot_lease(seat), room.frame(Tick::ZERO).map(|it| it.seat(seat).epoch))).collect();
+    let position = (room.descriptor().digest(), room.frontier(), room.chain_head());
+    format!("{position:?} {seats:?} {:?} {} {:?}", room.settlement(), room.is_locked(), room.creator())
+}
+
+/// Restores the room of each beginning of a log, with what the room said of itself when that was its whole log.
+#[test]
+fn a12_bots_pauses_results_and_generations_are_restored() {
+    let log = lively();
+    let (mut kinds, mut settled, mut paused, mut generations) = (0, 0, 0, 0);
+    for end in 1..log.next_sequence() {
+        let mut prefix = beginning(&log, end);
+        let room = Room::restore(&mut prefix, Durability::EveryFrame).unwrap_or_else(|error| panic!("{end}: {error}"));
+        // What was restored is restored again, with the fence in between.
+        let mut again = prefix.clone();
+        let mut room = room;
+        while let Some(output) = room.poll_output() {
+            if let Output::Persist { sequence, record } = output {
+                again.append(sequence, record).expect("the log goes on");
+            }
+        }
+        if room.is_closed() {
+            continue;
+        }
+        let second = Room::restore(&mut again, Durability::EveryFrame).expect("its own log");
+        assert_eq!((description(&second), second.fence()), (description(&room), room.fence() + 1), "record {end}");
+        kinds += usize::from((0..3).any(|index| room.bot_lease(seat(index)).is_some()));
+        settled += usize::from(matches!(room.settlement(), MatchSettlement::Agreed { .. }));
+        generations += usize::from(room.descriptor().generation() != GENERATION);
+        paused += usize::from(room.is_recovering());
+    }
+    assert!(kinds > 10 && settled > 10 && paused > 10 && generations > 3, "{kinds} {settled} {paused} {generations}");
+}
+
+fn beginning(log: &MemoryLog, end: u64) -> MemoryLog {
+    let mut prefix = MemoryLog::new();
+    for (sequence, record) in log.records().take_while(|(sequence, _)| *sequence <= end) {
+        prefix.append(sequence, record).expect("in order");
+    }
+    prefix
+}
+
+/// The clock that was stopped before the restart is stopped after it, at the same tick.
+#[test]
+fn a12_a_pause_outlives_a_restart() {
+    for (before, recovers) in [(Durability::EveryFrame, false), (Durability::Interval, true)] {
+        let (mut game, clients) = Match::started(RoomConfig { durability: before, ..config(2, 6) });
+        game.play(&clients, 20);
+        game.room.pause(game.now()).expect("it runs");
+        game.drain();
+        let (frontier, clock) = (game.room.frontier(), game.room.clock_tick());
+        game.restart(u64::MAX, Durability::EveryFrame);
+        assert_eq!(game.room.is_recovering(), recovers);
+        let back = return_all(&mut game, &clients);
+        game.step_to(game.tick + 20);
+        assert!(game.room.is_paused());
+        assert_eq!((game.room.frontier(), game.room.clock_tick()), (frontier, clock));
+        game.room.unpause(game.now()).expect("it stands");
+        game.drain();
+        play(&mut game, &back, 10);
+        game.check_everyone();
+    }
+}
+
 fn with_changed_record(log: &MemoryLog, changed: u64, change: impl Fn(&mut Vec<u8>)) -> MemoryLog {
     let mut copy = MemoryLog::new();
     for (sequence, record) in log.records() {
@@ -293,10 +400,7 @@ fn a12_every_beginning_of_a_log_restores() {
     let whole = log.next_sequence();
     let mut frontier = Tick::ZERO;
     for end in 1..whole {
-        let mut prefix = MemoryLog::new();
-        for (sequence, record) in log.records().take_while(|(sequence, _)| *sequence <= end) {
-            prefix.append(sequence, record).expect("in order");
-        }
+        let mut prefix = beginning(&log, end);
         match Room::restore(&mut prefix, Durability::EveryFrame) {
             Ok(room) => {
                 assert!(room.frontier() >= frontier, "record {end}");
