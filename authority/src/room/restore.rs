@@ -13,6 +13,7 @@ use retick_core::wire::{ClaimId, MAX_TAIL_TICKS};
 use super::clock::{Clock, RoomTime};
 use super::config::{Durability, RoomConfigError};
 use super::event::ClosedCause;
+use super::policy::OnLeave;
 use super::reconfigure::RECONFIGURE_WAIT_MILLIS;
 use super::seats::{ClaimEnd, Driver, Hold, SeatSlot};
 use super::transitions::{BotLeaseId, NewDriver, SeatTransition};
@@ -327,10 +328,31 @@ impl Room {
             }
             _ => {}
         }
+        self.finish_changes();
         let is_deserted = self.phase != Phase::Lobby && !self.seats.iter().any(SeatSlot::is_held);
         if is_deserted {
             self.end(ClosedCause::Deserted);
         }
+    }
+}
+
+impl Room {
+    /// A change is several records, and the machine may have stopped between them: what the first ones began is done.
+    fn finish_changes(&mut self) {
+        if self.phase == Phase::Lobby && self.next_lease == 0 {
+            self.seat_initial_bots();
+        }
+        let on_leave = match self.config.seats.on_leave {
+            OnLeave::Empty => NewDriver::Nobody,
+            OnLeave::Bot => NewDriver::Bot,
+        };
+        for seat in self.config.descriptor.seats().seats() {
+            let slot = &self.seats[seat.index()];
+            if slot.is_active() && !slot.is_held() {
+                self.change_driver(seat, if slot.holder.is_some() { NewDriver::Bot } else { on_leave });
+            }
+        }
+        self.settle_if_due();
     }
 }
 
