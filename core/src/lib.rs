@@ -113,6 +113,7 @@
 //! | [`runtime`] | the game: `Simulation`, `NativeFactory`, and the `Runtime` trait under any of them |
 //! | [`session`] | a player's machine: `Session` predicts and rolls back; `LocalSession` is play without a network, with bots |
 //! | [`client`] | the networked client above a session, for a transport of your own: bytes and time in, bytes and events out |
+//! | [`runner`] | a game's matches one after another, offline and networked, with status and statistics for its UI |
 //! | [`input`] | a game's input: schema, packing, `#[derive(GameInput)]`, what a prediction does with a field |
 //! | [`event`] | presentation events: sounds and effects that survive rollbacks |
 //! | [`chunked`] | `Chunked` and `#[derive(CheckpointClone)]`: large states whose checkpoints cost what was touched |
@@ -151,6 +152,7 @@ pub mod input;
 mod record;
 pub mod replay;
 pub mod rng;
+pub mod runner;
 pub mod runtime;
 pub mod seat;
 pub mod session;

@@ -36,6 +36,7 @@
 //! ```
 
 mod block;
+mod check;
 mod error;
 mod promotion;
 #[cfg(test)]
@@ -46,6 +47,7 @@ use alloc::vec::Vec;
 use bincode::{BorrowDecode, Encode};
 
 use self::block::{BLOCK_BYTES, Block};
+pub use self::check::{STATE_BLOCK_BYTES, StateCheck};
 pub use self::error::{SnapshotError, SnapshotFrameError};
 pub use self::promotion::{MAX_PROMOTION_BYTES, PromotionError, PromotionSnapshot};
 use crate::codec::wire::{self, Blob, Cursor, List, WireError};

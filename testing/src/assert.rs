@@ -22,12 +22,14 @@
 mod determinism;
 mod hydration;
 mod lane;
+mod late_join;
 mod synctest;
 #[cfg(test)]
 mod tests;
 
 pub use determinism::{DeterminismProof, assert_deterministic, check_convergence, check_deterministic};
 pub use hydration::{HydrationProof, assert_hydration, check_hydration};
+pub use late_join::{LateJoinFault, LateJoinProof, assert_late_join_hydration, check_late_join_hydration};
 pub use synctest::{SynctestProof, check_synctest, synctest};
 
 use retick_core::runtime::{AdvanceError, CheckpointError, CreateError, HydrateError};

@@ -10,6 +10,8 @@
 //!  └──────────────────┘                              │ checkers   I1 … I8                  │
 //!    fixtures, twins: games to try the kit on        └─────────────────────────────────────┘
 //!    environment: machines that differ in all that must not reach a state
+//!    recovery: how a client comes back after a long stall, counted
+//!    runner: what a game's loop does, with real runners and rooms
 //!    load: many rooms and their clients' bytes, for whoever measures
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
@@ -51,6 +53,8 @@ pub mod environment;
 pub mod fixtures;
 pub mod load;
 pub mod net;
+pub mod recovery;
+pub mod runner;
 pub mod sim;
 pub mod strict;
 pub mod twins;

@@ -85,6 +85,8 @@ pub enum Delivery {
 pub struct LinkProfile {
     /// Delay of every message, in nanoseconds.
     pub latency_nanos: u64,
+    /// Another delay that every message has from a moment on, in nanoseconds.
+    pub later_latency: Option<(Moment, u64)>,
     /// How the delay varies.
     pub jitter: Jitter,
     /// How often a message is lost.
@@ -115,7 +117,13 @@ impl LinkProfile {
     /// The same latency without any fault: what messages get that the link's faults spare.
     #[must_use]
     pub fn without_faults(&self) -> LinkProfile {
-        LinkProfile { latency_nanos: self.latency_nanos, ..LinkProfile::default() }
+        let LinkProfile { latency_nanos, later_latency, .. } = *self;
+        LinkProfile { latency_nanos, later_latency, ..LinkProfile::default() }
+    }
+
+    fn latency_at(&self, now: Moment) -> u64 {
+        let later = self.later_latency.filter(|(from, _)| *from <= now);
+        later.map_or(self.latency_nanos, |(_, nanos)| nanos)
     }
 }
 
@@ -180,7 +188,8 @@ impl Link {
     }
 
     fn draw_arrival(&mut self, now: Moment) -> Option<Transit> {
-        let LinkProfile { latency_nanos, jitter, resend_nanos, straggle_nanos, delivery, .. } = self.profile;
+        let LinkProfile { jitter, resend_nanos, straggle_nanos, delivery, .. } = self.profile;
+        let latency_nanos = self.profile.latency_at(now);
         let up = self.rng.range(0..=jitter.steps.saturating_mul(2));
         let least = latency_nanos.saturating_sub(u64::from(jitter.steps) * jitter.step_nanos);
         let mut nanos = least + u64::from(up) * jitter.step_nanos;

@@ -27,13 +27,15 @@ mod client;
 mod drive;
 mod frames;
 mod observed;
+mod own_clock;
 mod players;
 mod raw;
 mod setup;
 
 pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
+pub use own_clock::OwnClock;
 pub use raw::{RawSeat, RawSend};
-pub use setup::{ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
+pub use setup::{ClientSetup, ClockNews, DEFAULT_LOBBY_TICKS, MatchSetup, Render, Reporting, Script};
 
 use std::sync::Arc;
 
@@ -104,19 +106,29 @@ impl SimulatedMatch {
     }
 
     fn wait_in_lobby(&mut self, lobby_ticks: u64) {
-        self.players.links_bypassed = true;
-        for player in 0..self.players.list.len() {
-            self.connect(player, Moment::ZERO);
-            self.deliver_due(Moment::ZERO);
-        }
-        self.players.links_bypassed = false;
+        self.enter_lobby(0, Moment::ZERO);
         for tick in 0..lobby_ticks {
             let now = self.rate.moment_of(Tick::new(tick));
+            if tick > 0 {
+                self.enter_lobby(tick, now);
+            }
             self.deliver_due(now);
             self.room.handle_timeout(now);
             self.drain_room(now);
             self.take_turns(self.rate.moment_of(Tick::new(tick + 1)), None);
         }
+    }
+
+    /// Connects everyone whose lobby tick this is. Greetings take no time there.
+    fn enter_lobby(&mut self, tick: u64, now: Moment) {
+        self.players.links_bypassed = true;
+        for player in 0..self.players.list.len() {
+            if self.players.list[player].enters_at == Some(tick) {
+                self.connect(player, now);
+                self.deliver_due(now);
+            }
+        }
+        self.players.links_bypassed = false;
     }
 
     fn start(&mut self) {
@@ -222,6 +234,12 @@ impl SimulatedMatch {
         frames.map(|frame| frame.unwrap_or_else(|error| panic!("seed {}: the log: {error}", self.seed))).collect()
     }
 
+    /// Cuts the transport of a seat now, with everything that is under way on it.
+    pub fn disconnect(&mut self, seat: usize) {
+        let now = self.moment_of(self.tick);
+        self.run_happening(Happening::Disconnect(seat), now);
+    }
+
     /// Lets a raw seat say something that arrives in the coming authority tick.
     pub fn say(&mut self, seat: usize, send: RawSend) {
         let now = self.moment_of(self.tick);
@@ -291,5 +309,12 @@ fn new_player(player: &PlayerSetup, setup: &MatchSetup, seat: Seat, identity: Id
             (kind, LinkProfile::default(), LinkProfile::default())
         }
     };
-    Player::new(kind, up, down, setup.seed, seat.index())
+    let mut player_at = Player::new(kind, up, down, setup.seed, seat.index());
+    if let PlayerSetup::Client(client) = player {
+        (player_at.damaged_chunk, player_at.enters_at) = (client.damaged_chunk, Some(client.enters_at));
+    }
+    if setup.late.contains(&seat.index()) {
+        player_at.enters_at = None;
+    }
+    player_at
 }

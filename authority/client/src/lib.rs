@@ -35,7 +35,38 @@
 //! # }
 //! ```
 
+//! # A plain game loop, without async
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::time::Instant;
+//!
+//! use retick_client::{BlockingConfig, BlockingRunner, RoomCode};
+//! use retick_core::runner::{MatchUiState, RunnerError};
+//! use retick_core::runtime::RuntimeFactory;
+//! use retick_core::session::HeldInputs;
+//!
+//! fn play(game: Arc<dyn RuntimeFactory>, code: RoomCode, sample: impl Fn() -> Vec<u8>) -> Result<(), RunnerError> {
+//!     let mut matches = BlockingRunner::new(BlockingConfig::default(), game)?;
+//!     matches.connect("127.0.0.1:7777", code)?;
+//!     let mut last = Instant::now();
+//!     loop {
+//!         matches.runner_mut().apply_input(&sample())?;
+//!         let delta = last.elapsed();
+//!         last += delta;
+//!         matches.update(delta.as_secs_f64() * 1000.0, &mut HeldInputs)?;
+//!         if let Ok(picture) = matches.runner().render_state() {
+//!             println!("{} bytes at {}, {:.2} of the way", picture.current.len(), picture.tick, picture.alpha);
+//!         }
+//!         if matches.snapshot().ui_state() == MatchUiState::Stopped {
+//!             return Ok(());
+//!         }
+//!     }
+//! }
+//! ```
+
 mod backoff;
+mod blocking;
 mod code;
 mod config;
 mod driver;
@@ -49,6 +80,9 @@ mod socket;
 mod tls;
 mod transport;
 
+pub use blocking::{
+    BlockingConfig, BlockingRunner, LoopEvent, MAX_INBOUND_BYTES, MAX_OUTBOUND_MESSAGES, MAX_WAITING_LOOP_EVENTS,
+};
 pub use code::{MAX_CODE_BYTES, ParseCodeError, RoomCode};
 pub use config::{
     DEFAULT_CONNECT_MILLIS, DEFAULT_FIRST_DELAY_MILLIS, DEFAULT_GIVE_UP_MILLIS, DEFAULT_MAX_DELAY_MILLIS,

@@ -25,6 +25,7 @@ impl Room {
             return;
         }
         self.next_catch_up = now.plus_nanos(CATCH_UP_INTERVAL_NANOS);
+        self.send_snapshots();
         let generation = self.config.descriptor.generation();
         let Room { connections, history, release, replayed, outbox, .. } = self;
         let mut chunks_left = MAX_CATCH_UP_CHUNKS_PER_CALL;

@@ -1,11 +1,13 @@
 //! What a room is made with, and what makes it refuse to be.
 
 use bincode::{BorrowDecode, Encode};
+use retick_core::client::SLOWEST_ROUND_TRIP_MILLIS;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::Seat;
 use retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS;
 use retick_core::wire::RoomRules;
 
+use super::donation::DonationConfig;
 use super::policy::{MAX_COUNTDOWN_MILLIS, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 
 /// Default of [`RoomRules::hard_tolerance_ticks`] (A1).
@@ -21,7 +23,8 @@ pub const DEFAULT_MESSAGES_PER_SECOND: u32 = 120;
 /// Default of [`RoomConfig::max_observers`] (A14).
 pub const DEFAULT_MAX_OBSERVERS: u16 = 16;
 
-/// Most of [`RoomRules::checksum_cadence_ticks`]: what a client's default window of checkpoints holds (A7).
+/// What a client's default window of checkpoints holds: [`RoomRules::checksum_cadence_ticks`] and the slowest round trip must fit it
+/// (A7); see [`RoomConfig::max_checksum_cadence_ticks`].
 pub const MAX_CHECKSUM_CADENCE_TICKS: u32 = DEFAULT_CHECKPOINT_WINDOW_TICKS;
 
 /// What is waited for before something is transmitted (A12). What a restarted room may lack follows from it.
@@ -63,6 +66,8 @@ pub struct RoomConfig {
     pub messages_per_second: u32,
     /// Most connections that watch without a seat (A14).
     pub max_observers: u16,
+    /// How snapshots are taken, and how long history is kept (A7).
+    pub donation: DonationConfig,
 }
 
 /// Everything that a room is made with but what is played: what its first record holds beside the descriptor (A12).
@@ -88,6 +93,8 @@ pub struct RoomSettings {
     pub messages_per_second: u32,
     /// [`RoomConfig::max_observers`].
     pub max_observers: u16,
+    /// [`RoomConfig::donation`].
+    pub donation: DonationConfig,
 }
 
 impl RoomSettings {
@@ -106,6 +113,7 @@ impl RoomSettings {
             durability: self.durability,
             messages_per_second: self.messages_per_second,
             max_observers: self.max_observers,
+            donation: self.donation,
         }
     }
 }
@@ -129,6 +137,7 @@ impl RoomConfig {
             reconfigure: ReconfigurePolicy::default(),
             durability: Durability::default(),
             messages_per_second: DEFAULT_MESSAGES_PER_SECOND,
+            donation: DonationConfig::default(),
             max_observers: DEFAULT_MAX_OBSERVERS,
         }
     }
@@ -146,6 +155,7 @@ impl RoomConfig {
             durability: self.durability,
             messages_per_second: self.messages_per_second,
             max_observers: self.max_observers,
+            donation: self.donation,
         }
     }
 
@@ -162,6 +172,13 @@ impl RoomConfig {
         self.descriptor.tick_rate().hz() + held_back
     }
 
+    /// Most ticks between two checksum reports (A7): with the slowest round trip they fit a client's default window of checkpoints, so
+    /// that a state which was reported is still there when the room asks for it.
+    pub fn max_checksum_cadence_ticks(&self) -> u32 {
+        let round_trip = self.descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        MAX_CHECKSUM_CADENCE_TICKS.saturating_sub(u32::try_from(round_trip).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn check(&self) -> Result<(), RoomConfigError> {
         let (burst, budget) = (self.honest_burst(), self.message_budget());
         if burst > budget {
@@ -170,7 +187,7 @@ impl RoomConfig {
         if self.rules.checksum_cadence_ticks == 0 {
             return Err(RoomConfigError::NoCadence);
         }
-        let (cadence, most) = (self.rules.checksum_cadence_ticks, MAX_CHECKSUM_CADENCE_TICKS);
+        let (cadence, most) = (self.rules.checksum_cadence_ticks, self.max_checksum_cadence_ticks());
         if cadence > most {
             return Err(RoomConfigError::Cadence { cadence, most });
         }

@@ -8,6 +8,7 @@ use retick_core::wire::PlayerId;
 
 use super::budget::TokenBucket;
 use super::clock::RoomTime;
+use super::donation::Hydration;
 use super::event::ConnectionId;
 
 /// Most connections at once; each further one is refused. Seats and as many again for newcomers and returners.
@@ -49,6 +50,8 @@ pub(super) enum Feed {
     Live,
     /// History from this tick on, until it reaches the frontier with at least one frame that stands alone (A7).
     CatchUp { next: Tick },
+    /// A snapshot, and the frames behind it then (A7).
+    Hydrate(Hydration),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +84,18 @@ impl Connections {
     pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
         let budget = TokenBucket::full(self.messages_per_second, now);
         self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None });
+    }
+
+    pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.by_id.get(&id)
+    }
+
+    /// The feed of a connection that was let in.
+    pub(super) fn feed_mut(&mut self, id: ConnectionId) -> Option<&mut Feed> {
+        match &mut self.by_id.get_mut(&id)?.stage {
+            Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some(feed),
+            Stage::Greeting { .. } => None,
+        }
     }
 
     pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {

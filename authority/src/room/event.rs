@@ -145,6 +145,15 @@ pub enum RoomEvent {
         /// How many ticks before it clients gave back.
         returned_ticks: u64,
     },
+    /// There is another [snapshot](super::Room::newest_snapshot) than before (A7).
+    SnapshotKept {
+        /// The generation of the state.
+        generation: Generation,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// Whether another seat than the donor's has reported its checksum by now.
+        verified: bool,
+    },
     /// The room ended. Happens once, and no tick is confirmed afterwards.
     Closed {
         /// Why.

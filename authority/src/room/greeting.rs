@@ -2,12 +2,10 @@
 
 use retick_core::seat::{Generation, Seat};
 use retick_core::tick::Tick;
-use retick_core::wire::{
-    ClientMessage, Entry, Hello, History, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome,
-};
+use retick_core::wire::{ClientMessage, Entry, Hello, MessageError, PROTOCOL_VERSION, Refusal, RoomMessage, Welcome};
 
 use super::claims::Returned;
-use super::connections::{Feed, Stage};
+use super::connections::Stage;
 use super::event::{ConnectionId, RoomEvent};
 use super::seats::Hold;
 use super::{Phase, Room};
@@ -56,17 +54,6 @@ impl Room {
                 Ok(Admitted { seat: None, generation: *generation, next: *next })
             }
         }
-    }
-
-    /// Where the frames of a connection begin that has those of `generation` before `next` (A7).
-    ///
-    /// The room has its whole history, so they begin with the first one that is missing.
-    fn first_feed(&mut self, generation: Generation, next: Tick) -> (Feed, History) {
-        // The ticks of another generation are not those of this one (A10).
-        let next = if generation == self.config.descriptor.generation() { next } else { Tick::ZERO };
-        // Tick 0 stands alone. Before any other tick a client may have lost the frame that the next one abbreviates against.
-        let feed = if self.frontier() == Tick::ZERO { Feed::Live } else { Feed::CatchUp { next } };
-        (feed, History::Frames { next })
     }
 
     fn welcome(&mut self, connection: ConnectionId, admitted: &Admitted) {

@@ -81,7 +81,12 @@ impl Room {
         self.reports.verification(tick)
     }
 
-    /// The confirmed frame of `tick`.
+    /// The first tick whose frame is kept; earlier ones were forgotten when there was a snapshot behind them (A7).
+    pub fn history_start(&self) -> Tick {
+        self.history.first()
+    }
+
+    /// The confirmed frame of `tick`, while it is kept.
     pub fn frame(&self, tick: Tick) -> Option<Frame> {
         let mut frame = Frame::new(self.config.descriptor.generation(), tick);
         self.history.read(tick, &mut frame).then_some(frame)

@@ -56,6 +56,12 @@ impl Room {
                 self.handle_result(seat, generation, tick, result);
             }
             Ok(ClientMessage::Tail(frames)) => self.handle_tail(from.connection, Some(seat), &frames),
+            Ok(ref message) if is_transfer(message) => {
+                if let Err(reason) = self.handle_transfer(from.connection, message) {
+                    self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
+                    self.eject(from.connection, reason);
+                }
+            }
             // A second greeting breaks the order of messages.
             Ok(_) | Err(_) => {
                 self.stats.malformed_messages += 1;
@@ -103,9 +109,13 @@ impl Room {
             Reported::Refused
         };
         match reported {
-            Reported::Kept | Reported::Duplicate => {}
+            Reported::Kept => self.judge_snapshots(tick),
+            Reported::Duplicate => {}
             Reported::Refused => self.seats[seat.index()].stats.refused_reports += 1,
-            Reported::Desync => self.announce_desync(generation, tick),
+            Reported::Desync => {
+                self.judge_snapshots(tick);
+                self.announce_desync(generation, tick);
+            }
         }
     }
 
@@ -144,4 +154,16 @@ impl Room {
         let others = self.connections.greeted().filter(|id| *id != from.connection);
         self.outbox.transmit(others, &RoomMessage::Ephemeral { seat: from.seat, payload });
     }
+}
+
+/// Whether a message is part of a snapshot's way (A7).
+const fn is_transfer(message: &ClientMessage<'_>) -> bool {
+    matches!(
+        message,
+        ClientMessage::SnapshotOffer(_)
+            | ClientMessage::SnapshotChunk { .. }
+            | ClientMessage::SnapshotRefused { .. }
+            | ClientMessage::SnapshotProgress { .. }
+            | ClientMessage::SnapshotFailed { .. }
+    )
 }

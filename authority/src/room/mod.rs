@@ -2,8 +2,9 @@
 //!
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in, `claims`
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
-//! replays them to who was away, `transitions` changes who drives a seat, `departures` ends connections, seats and the room,
-//! `restore` makes a room of its log and `recovery` takes back what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
+//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
+//! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
+//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
 //! parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
@@ -53,6 +54,7 @@ mod config;
 mod confirm;
 mod connections;
 mod departures;
+mod donation;
 mod event;
 mod fences;
 mod fifo;
@@ -91,7 +93,15 @@ pub use config::{
     RoomConfigError, RoomSettings,
 };
 pub use connections::MAX_CONNECTIONS;
+pub use donation::{
+    CHECKED_BLOCKS_PER_CALL, DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES,
+    DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS,
+    DEFAULT_TRANSFER_TIMEOUT_MILLIS, DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus,
+    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_SNAPSHOT_ATTEMPTS,
+    MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+};
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
+pub use history::SEGMENT_FRAMES;
 pub use life::{PauseError, StartError};
 pub use outbox::MAX_UNPERSISTED_RECORDS;
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
@@ -116,6 +126,7 @@ use crate::log::Record;
 use clock::{Clock, RoomTime};
 use commands::CommandQueue;
 use connections::{Connections, Stage};
+use donation::Donation;
 use fences::Fences;
 use history::History;
 use inputs::InputBuffer;
@@ -155,7 +166,8 @@ use settlement::Results;
 ///
 /// # Memory
 ///
-/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame.
+/// Once the first ticks have run, nothing here allocates for a tick, except that the [history](Room::frame) grows by its frame until
+/// it is as long as it may be. What snapshots take is bounded by [`MAX_TRANSFER_BYTES`].
 #[doc(alias = "lobby")]
 #[doc(alias = "server")]
 #[derive(Debug)]
@@ -186,6 +198,7 @@ pub struct Room {
     reports: Reports,
     results: Results,
     history: History,
+    donation: Donation,
     chain: FrameChain,
     fences: Fences,
     /// The frame being made, and the one before it.
@@ -259,6 +272,7 @@ impl Room {
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             results: Results::default(),
             history: History::new(descriptor.seats()),
+            donation: Donation::default(),
             chain: FrameChain::new(descriptor),
             fences: Fences::default(),
             current: frame(),
@@ -344,6 +358,7 @@ impl Room {
         self.expire_graces();
         self.begin_overdue();
         self.confirm_due();
+        self.run_donation();
         self.send_history();
         self.send_roster_if_changed();
     }

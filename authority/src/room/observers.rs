@@ -37,6 +37,12 @@ impl Room {
             }
             Ok(ClientMessage::Ready { .. }) => {}
             Ok(ClientMessage::Tail(frames)) => self.handle_tail(connection, None, &frames),
+            Ok(ref message) if is_download(message) => {
+                if let Err(reason) = self.handle_transfer(connection, message) {
+                    self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
+                    self.eject(connection, reason);
+                }
+            }
             Ok(ClientMessage::Leave) => {
                 self.connections.remove(connection);
                 self.dismiss(connection, CloseReason::Left);
@@ -48,4 +54,9 @@ impl Room {
             Ok(_) => self.stats.ignored_observer_messages += 1,
         }
     }
+}
+
+/// Whether a message is of somebody who is given a snapshot (A7). Observers give none: they report nothing.
+const fn is_download(message: &ClientMessage<'_>) -> bool {
+    matches!(message, ClientMessage::SnapshotProgress { .. } | ClientMessage::SnapshotFailed { .. })
 }

@@ -88,6 +88,7 @@ impl Room {
     /// Everything that has a tick begins anew, and seats keep their holders.
     pub(super) fn set_generation(&mut self, descriptor: MatchDescriptor) {
         let generation = descriptor.generation();
+        self.reset_donation();
         self.chain = FrameChain::new(&descriptor);
         self.descriptor_bytes = descriptor.to_bytes();
         self.history = History::new(descriptor.seats());

@@ -87,6 +87,12 @@ impl Reports {
         if first_desync { Reported::Desync } else { Reported::Kept }
     }
 
+    /// The states of which there are reports that do not differ, with these reports, the newest first.
+    pub(super) fn undisputed(&self) -> impl Iterator<Item = (Tick, &[(Seat, Checksum)])> {
+        let reported = self.states.iter().rev().filter(|state| !state.desync && !state.values.is_empty());
+        reported.map(|state| (state.tick, state.values.as_slice()))
+    }
+
     /// Whether any two reports have ever differed.
     pub(super) fn has_desync(&self) -> bool {
         self.has_desync

@@ -16,12 +16,12 @@ pub struct SeatStats {
     pub refused_reports: u64,
     /// Ephemerals beyond the rate (A9).
     pub dropped_ephemerals: u64,
-    /// Rollbacks of the seat's clients, as they report them: whatever they say, it decides nothing.
-    pub reported_rollbacks: u64,
     /// Inputs for ticks before the one from which a newcomer takes part; ignored (A5).
     pub early_inputs: u64,
     /// Results that were refused: of an unconfirmed state, of a stale generation, a second one, or after the settlement (A15).
     pub refused_results: u64,
+    /// Rollbacks of the seat's clients, as they report them: whatever they say, it decides nothing.
+    pub reported_rollbacks: u64,
 }
 
 /// What was counted about the whole room.
@@ -47,6 +47,18 @@ pub struct RoomStats {
     pub ignored_observer_messages: u64,
     /// States whose reports differ (A8).
     pub desyncs: u64,
+    /// Snapshots that were taken from a donor and kept (A7).
+    pub snapshots: u64,
+    /// Donations that did not come to a snapshot: refused, damaged, disputed, too slow, or the donor went away.
+    pub refused_snapshots: u64,
+    /// Searches for a snapshot that found none.
+    pub failed_donations: u64,
+    /// Snapshots that a newcomer could not use.
+    pub failed_deliveries: u64,
+    /// Newcomers that were closed because they could not be given a state.
+    pub unhydrated_connections: u64,
+    /// Messages about transfers that are over, or another connection's.
+    pub stray_transfers: u64,
     /// The sum over all seats, and all who held them.
     pub seats: SeatStats,
 }
@@ -62,8 +74,8 @@ impl SeatStats {
         self.substituted_inputs += other.substituted_inputs;
         self.refused_reports += other.refused_reports;
         self.dropped_ephemerals += other.dropped_ephemerals;
-        self.reported_rollbacks = self.reported_rollbacks.saturating_add(other.reported_rollbacks);
         self.early_inputs += other.early_inputs;
         self.refused_results += other.refused_results;
+        self.reported_rollbacks = self.reported_rollbacks.saturating_add(other.reported_rollbacks);
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{info, warn};
 
 use super::admin::{self, Admin};
+use super::admission::Creation;
 use super::config::ServiceConfig;
 use super::error::ServiceError;
 use super::handle::ServiceHandle;
@@ -94,6 +95,9 @@ impl Service {
         stop: impl Future<Output = ()>,
     ) -> Result<(), ServiceError> {
         info!(address = %self.address, "serving");
+        if self.hub.config.creation == Creation::AsAdmission && !self.hub.config.admission.is_open() {
+            warn!("nobody makes rooms over HTTP: there are tickets, and no token for the backend");
+        }
         tokio::select! {
             () = stop => {}
             () = self.drain_after(drain) => {}

@@ -99,7 +99,9 @@ pub(super) fn measure(hub: &Hub) {
     for entry in &rooms {
         for state in &entry.status.borrow().seats {
             let known = SEAT_STATES.iter().position(|(known, _)| known == state);
-            known.map(|index| seats[index] += 1);
+            if let Some(index) = known {
+                seats[index] += 1;
+            }
         }
     }
     hub.metrics.rooms.set(gauge(rooms.len()));

@@ -16,8 +16,9 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, PROTOCOL_VERSION, PlayerId,
-    Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement, Welcome,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION,
+    PlayerId, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement,
+    SnapshotHeader, TransferId, Welcome,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -65,21 +66,52 @@ pub fn hello(identity: Identity, entry: Entry<'_>) -> Vec<u8> {
 /// What a client was told, frames aside.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Notice {
-    Welcome { seat: Seat, frontier: Tick },
-    Watching { frontier: Tick },
+    Welcome {
+        seat: Seat,
+        frontier: Tick,
+    },
+    Watching {
+        frontier: Tick,
+    },
     Activated(Tick),
     Paused(Tick),
     Resumed(RoomClock),
     Reconfigured(Generation),
-    Agreed { tick: Tick, result: Vec<u8> },
+    Agreed {
+        tick: Tick,
+        result: Vec<u8>,
+    },
     Disputed,
     Refused(Refusal),
     Started(RoomClock),
-    Pong { sent_micros: u64, clock: Option<RoomClock>, counters: SeatCounters },
-    Desync { tick: Tick, values: Vec<(Seat, Checksum)> },
-    Ephemeral { seat: Seat, payload: Vec<u8> },
+    Pong {
+        sent_micros: u64,
+        clock: Option<RoomClock>,
+        counters: SeatCounters,
+    },
+    Desync {
+        tick: Tick,
+        values: Vec<(Seat, Checksum)>,
+    },
+    Ephemeral {
+        seat: Seat,
+        payload: Vec<u8>,
+    },
     Closing(CloseReason),
     TailWanted(u64),
+    /// A part of a snapshot's way.
+    Transfer(Transfer),
+}
+
+/// What a peer was told of snapshots (A7).
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transfer {
+    Wanted { transfer: TransferId, tick: u64 },
+    Progress { transfer: TransferId, next: u32 },
+    Canceled { transfer: TransferId },
+    Snapshot { header: SnapshotHeader, verified: bool },
+    Chunk { transfer: TransferId, index: u32, bytes: Vec<u8> },
+    None { cause: NoSnapshot },
 }
 
 /// One connection's side.
@@ -89,6 +121,7 @@ pub struct Peer {
     pub claim: ClaimId,
     pub epoch: ControlEpoch,
     pub token: Option<ResumeToken>,
+    pub history: Option<History>,
     pub generation: Generation,
     /// What it was told last of who is there.
     pub roster: Option<(bool, Vec<SeatView>)>,
@@ -123,6 +156,7 @@ impl Peer {
     fn receive_welcome(&mut self, welcome: &Welcome<'_>) {
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).expect("the greeting holds the descriptor");
         self.generation = descriptor.generation();
+        self.history = Some(welcome.history);
         if let History::Frames { next } = welcome.history {
             self.first = next.index();
         }
@@ -437,7 +471,7 @@ impl Match {
         &self.peers[&client]
     }
 
-    fn peer_mut(&mut self, client: ConnectionId) -> &mut Peer {
+    pub fn peer_mut(&mut self, client: ConnectionId) -> &mut Peer {
         self.peers.get_mut(&client).expect("known")
     }
 
@@ -488,7 +522,9 @@ impl Match {
         let current = self.room.descriptor().generation();
         assert_eq!(of(current).count() as u64, self.room.frontier().index());
         for (frame, tick) in of(current).zip(0..) {
-            assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
+            if tick >= self.room.history_start().index() {
+                assert_eq!(self.room.frame(Tick::new(tick)).as_ref(), Some(frame));
+            }
         }
         for peer in self.peers.values() {
             let first = usize::try_from(peer.first).expect("small");
@@ -554,10 +590,27 @@ fn receive(
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
             RoomMessage::TailWanted { next, .. } => Some(Notice::TailWanted(next.index())),
             // Whoever tests the others reads their bytes.
-            _ => None,
+            other => transfer(other).map(Notice::Transfer),
         };
         peer.notices.extend(notice);
     }
+}
+
+fn transfer(message: &RoomMessage<'_>) -> Option<Transfer> {
+    Some(match *message {
+        RoomMessage::SnapshotWanted { transfer, generation, tick } => {
+            assert_eq!(generation, GENERATION);
+            Transfer::Wanted { transfer, tick: tick.index() }
+        }
+        RoomMessage::SnapshotProgress { transfer, next } => Transfer::Progress { transfer, next },
+        RoomMessage::SnapshotCanceled { transfer } => Transfer::Canceled { transfer },
+        RoomMessage::Snapshot { header, verified } => Transfer::Snapshot { header, verified },
+        RoomMessage::SnapshotChunk { transfer, index, bytes } => {
+            Transfer::Chunk { transfer, index, bytes: bytes.to_vec() }
+        }
+        RoomMessage::NoSnapshot { cause } => Transfer::None { cause },
+        _ => return None,
+    })
 }
 
 /// The fixture TALLY.

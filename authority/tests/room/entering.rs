@@ -209,10 +209,10 @@ fn a11_a_room_whose_honest_burst_exceeds_its_budget_is_refused_with_both_numbers
     let mut config = config(2, 6);
     config.rules.checksum_cadence_ticks = 0;
     assert_eq!(Room::new(config.clone(), SECRET).err(), Some(RoomConfigError::NoCadence));
-    config.rules.checksum_cadence_ticks = 256;
+    config.rules.checksum_cadence_ticks = 196;
     assert!(Room::new(config.clone(), SECRET).is_ok());
-    config.rules.checksum_cadence_ticks = 257;
-    let too_long = RoomConfigError::Cadence { cadence: 257, most: 256 };
+    config.rules.checksum_cadence_ticks = 197;
+    let too_long = RoomConfigError::Cadence { cadence: 197, most: 196 };
     assert_eq!(Room::new(config, SECRET).err(), Some(too_long));
     assert_eq!(GENERATION, descriptor(2, TickRate::Hz10).generation());
 }

@@ -4,6 +4,8 @@
 //! the room's, the log's chain holds, and releases of one tick carry one tag.
 
 mod clock;
+mod donation;
+mod donors;
 mod driver;
 mod durability;
 mod entering;

@@ -119,7 +119,7 @@ fn a10_the_wait_for_players_is_bounded_and_lost_ones_are_not_waited_for() {
     assert_eq!(game.room.clock_tick(), Some(Tick::ZERO));
     // It comes back from the old generation, and starts over like everyone.
     game.step_to(140);
-    let back = game.return_from(clients[1]);
+    let back = game.resume_in(GENERATION, seat(1), game.peer(clients[1]).token(), 100);
     assert_eq!((game.peer(back).refusal(), game.peer(back).generation, game.peer(back).first), (None, NEXT, 0));
     game.ready(back);
     game.step_to(150);

@@ -95,8 +95,6 @@ fn a5_all_six_transitions_happen_on_a_tick_and_raise_the_epoch() {
     game.play(&[clients[0], human], 70);
     let takes = 40 + LEAD;
     assert_eq!((driven(&game, takes - 1, 1), driven(&game, takes, 1)), ((Presence::Bot, 4), (Presence::Human, 5)));
-    // S6.
-    game.drain();
     check_transitions(
         &game,
         &[
@@ -108,6 +106,7 @@ fn a5_all_six_transitions_happen_on_a_tick_and_raise_the_epoch() {
             (1, SeatTransition::BotToHuman, takes, 5),
         ],
     );
+    // S6, where nobody takes over.
     let (mut game, clients) = Match::started(config(2, 6));
     game.play(&clients, 10);
     game.send(clients[1], &ClientMessage::Leave);
@@ -196,8 +195,7 @@ fn a5_who_may_claim_what() {
     let claimed = |recycle_vacated, humans_claim_bots| {
         let initial_bots = bots(&[2]);
         let policy = SeatPolicy { recycle_vacated, humans_claim_bots, initial_bots, ..SeatPolicy::default() };
-        let (mut game, clients) = (Match::new(with(policy, 3)), ());
-        let () = clients;
+        let mut game = Match::new(with(policy, 3));
         let players = [game.join_ready(), game.join_ready()];
         game.play(&players, 10);
         game.send(players[1], &ClientMessage::Leave);

@@ -168,9 +168,9 @@ async fn v1_the_monitor_is_live_in_a_browser_and_nothing_else_runs_in_it() {
         script.textContent = 'window.planted = 1';
         document.body.append(script);
         const image = document.createElement('div');
-        image.innerHTML = '<img src=x onerror=\"window.planted = 2\"><a href=\"javascript:window.planted=3\" id=planted>';
+        image.innerHTML = '<img src=x onerror=\"window.planted = 2\"><a href=\"javascript:window.planted=3\" id=lure>';
         document.body.append(image);
-        document.getElementById('planted').click();
+        document.getElementById('lure').click();
         await new Promise(done => setTimeout(done, 300));
         let reached = 'no';
         try { await fetch('http://127.0.0.1:9/'); reached = 'yes'; } catch { reached = 'refused'; }

@@ -199,6 +199,7 @@ async fn l02_a_silent_connections_keep_nobody_out_and_disturb_no_match() {
     let longest = seen.longest_millis.load(Ordering::Relaxed);
     assert!(longest <= u64::try_from(DEADLINE.as_millis()).expect("short") + 100, "one stayed for {longest} ms");
 
+    assert!(!attackers.iter().any(tokio::task::JoinHandle::is_finished), "an attacker saw what it should not");
     attackers.iter().for_each(tokio::task::JoinHandle::abort);
     players.iter().for_each(tokio::task::JoinHandle::abort);
     nothing_is_left(handle, code).await;
@@ -373,7 +374,9 @@ async fn reserve(handle: &ServiceHandle, code: RoomCode) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn l02_a_flood_of_one_address_displaces_itself_and_not_who_was_there() {
-    let config = ServiceConfig { max_handshakes: 40, max_handshakes_per_address: 8, ..slow_config() };
+    let (max_handshakes, max_handshakes_per_address, max_connections_per_address) = (40, 8, 1_000);
+    let config =
+        ServiceConfig { max_handshakes, max_handshakes_per_address, max_connections_per_address, ..slow_config() };
     let server = Server::start(config);
     let handle = &server.handle;
     let code = handle.create_room(waiting_room()).expect("a room");

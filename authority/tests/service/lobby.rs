@@ -7,13 +7,13 @@ use retick_client::{
     CreateOptions, CreatedRoom, HttpError, ListRequest, Lobby, MatchWish, NetClient, NetConfig, NetEnd, QuickMatch,
     RoomCode, RoomKey, RoomLock, Visibility,
 };
-use retick_core::client::EndReason;
+use retick_core::client::{ClientStatus, EndReason};
 use retick_core::identity::MatchDescriptor;
 use retick_core::wire::Refusal;
 
 use crate::game::{Scripted, descriptor, factory};
 use crate::raw::{Answer, Raw, RawEnd, exchange, open_pipe};
-use crate::server::{Server, local_config, room_is, soon};
+use crate::server::{Server, client_is, local_config, room_is, soon};
 
 const PUBLIC: CreateOptions = CreateOptions {
     hard_tolerance_ticks: None,
@@ -110,6 +110,7 @@ async fn v1_the_rooms_key_locks_and_shows_it_and_nothing_else_does() {
     assert_eq!((info.lock, info.visibility), (RoomLock::Locked, Visibility::Public));
     assert_eq!(refusal_of(server.join(code_of(code), &game, Scripted::new(1).0)).await, Refusal::Locked);
     // Who holds a seat returns to it.
+    client_is("it knows its seat", &seated, |stats| stats.status == ClientStatus::Waiting).await;
     seated.reconnect().expect("it plays");
     let mut stats = seated.watch();
     let back = stats.wait_for(|stats| stats.lost_transports == 1 && stats.link == retick_client::Link::Open);
@@ -171,7 +172,7 @@ async fn v1_quick_matches_fill_rooms_and_send_no_two_to_one_seat() {
         })
         .collect();
     for client in &clients {
-        crate::server::client_is("its match runs", client, |stats| stats.confirmed.index() > 10).await;
+        client_is("its match runs", client, |stats| stats.confirmed.index() > 10).await;
     }
     drop(clients);
     server.stop().await;

@@ -2,6 +2,7 @@
 //! free port, and waits for conditions with a deadline, never for a time.
 #![cfg(feature = "service")]
 
+mod blocking;
 mod browser;
 mod draining;
 mod game;

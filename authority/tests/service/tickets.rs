@@ -4,12 +4,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use retick_authority::service::{Admission, CreateToken, Creation, RoomCode, ServiceConfig, TicketKeys};
 use retick_client::{CreateOptions, HttpError, Link, Lobby, MatchWish, NetClient, NetConfig, NetEnd};
-use retick_core::client::EndReason;
+use retick_core::client::{ClientStatus, EndReason};
 use retick_core::ticket::{Access, Ticket, TicketSigningKey};
 use retick_core::wire::{MAX_TICKET_BYTES, Refusal};
 
 use crate::game::{Scripted, descriptor, factory, room_config};
-use crate::server::{Server, local_config, room_is, soon};
+use crate::server::{Server, client_is, local_config, room_is, soon};
 
 const TOKEN: &str = "the backend's own token";
 
@@ -24,6 +24,7 @@ fn ticketed() -> ServiceConfig {
 }
 
 /// A ticket for the room; a negative time is in the past.
+#[expect(clippy::disallowed_methods, reason = "a ticket expires by the wall clock")]
 fn ticket(signer: u8, room: &str, seconds: i64, access: Access) -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let ticket = Ticket::new("ada", room, now.saturating_add_signed(seconds), access).expect("short");
@@ -58,6 +59,7 @@ async fn v1_a_ticket_is_the_way_in_and_a_seat_is_resumed_without_one() {
     assert!(server.handle.metrics().contains("retick_refusals_total{code=\"ticket\"} 7\n"));
     let client = join(&server, code, ticket(2, &own, 600, Access::Play));
     room_is("it is seated", &status, |status| status.free_seats() == 1).await;
+    client_is("it knows its seat", &client, |stats| stats.status == ClientStatus::Waiting).await;
     client.reconnect().expect("it plays");
     let mut stats = client.watch();
     let back = stats.wait_for(|stats| stats.lost_transports == 1 && stats.link == Link::Open);

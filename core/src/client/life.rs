@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::donation::Transfers;
 use super::{Client, ClientEvent, ClientRole, EndReason, RequestError, check_length};
 use crate::config::SessionConfig;
 use crate::frame::Frame;
@@ -134,7 +135,7 @@ impl Client {
         let (Some(at), Some(terms), true) = (self.life.ready_at, self.terms, self.connected && self.greeted) else {
             return;
         };
-        if confirmed >= at {
+        if confirmed >= at && !self.transfers.is_awaiting() {
             self.life.ready_at = None;
             let generation = terms.generation;
             self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
@@ -211,6 +212,7 @@ impl Client {
         self.pending_reports.clear();
         self.tail.clear();
         self.recovering = false;
+        self.transfers = Transfers::default();
         self.pace.forget_clock();
         self.outbox.push_event(ClientEvent::Reconfigured { generation });
         Ok(())

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::life::Terms;
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, MAX_REDUNDANT_INPUTS, Transport};
+use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, Preparation, SLOWEST_ROUND_TRIP_MILLIS};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
@@ -12,8 +12,7 @@ use crate::seat::{Generation, Seat, SeatSet};
 use crate::session::{Budget, ConfirmError, Session, SessionEvent, SessionPolicy};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    Claim, ClientMessage, Entry, Frames, Hello, MAX_CLIENT_MESSAGE_BYTES, MAX_INPUTS_PER_MESSAGE, PROTOCOL_VERSION,
-    RoomMessage, RoomRules, Welcome, encode_inputs,
+    Claim, ClientMessage, Entry, Frames, Hello, History, PROTOCOL_VERSION, RoomMessage, RoomRules, Welcome,
 };
 
 impl Client {
@@ -28,11 +27,14 @@ impl Client {
         self.now = now;
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
-        let taken = message.and_then(|message| self.take(message, now));
+        let taken = message.and_then(|message| match self.holds_back(&message) {
+            true => self.hold(bytes),
+            false => self.take(message, now),
+        });
         taken.map_err(|reason| self.finish(reason))
     }
 
-    fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
+    pub(super) fn take(&mut self, message: RoomMessage<'_>, now: Moment) -> Result<(), EndReason> {
         match message {
             RoomMessage::Welcome(welcome) => return self.take_welcome(&welcome),
             RoomMessage::Refused(refusal) => return Err(EndReason::Refused(refusal)),
@@ -48,7 +50,7 @@ impl Client {
                 } else {
                     self.pace.handle_clock(clock, now);
                 }
-                if !mem::replace(&mut self.started, true) {
+                if !mem::replace(&mut self.started, true) && self.held.is_none() {
                     self.outbox.push_event(ClientEvent::Started);
                 }
             }
@@ -71,6 +73,7 @@ impl Client {
                 self.check_generation(generation)?;
                 self.send_tail(generation, next);
             }
+            RoomMessage::Draining { millis } => self.outbox.push_event(ClientEvent::Draining { millis }),
             RoomMessage::Roster { locked, seats } => {
                 self.outbox.push_event(ClientEvent::Roster { locked, seats: seats.0 });
             }
@@ -91,12 +94,12 @@ impl Client {
                 self.check_generation(generation)?;
                 self.take_settled(settlement);
             }
-            _ => return Err(EndReason::Protocol),
+            other => return self.take_transfer(&other),
         }
         Ok(())
     }
 
-    fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
+    pub(super) fn check_generation(&self, generation: Generation) -> Result<Terms, EndReason> {
         self.terms.filter(|terms| terms.generation == generation && self.greeted).ok_or(EndReason::Protocol)
     }
 
@@ -110,6 +113,7 @@ impl Client {
         let descriptor = MatchDescriptor::from_bytes(welcome.descriptor).map_err(EndReason::Descriptor)?;
         let (resumed, seat) = (self.session.is_some(), welcome.claim.map(|claim| claim.seat));
         match self.session.as_ref().map(|session| session.descriptor().digest()) {
+            None if self.config.preparation == Preparation::Awaited => self.hold_match(&descriptor, seat)?,
             None => self.build_session(&descriptor, welcome.rules, seat)?,
             Some(_) if self.claimed.is_some() && self.seat() != seat => return Err(EndReason::Protocol),
             Some(before) if before == descriptor.digest() => {}
@@ -119,10 +123,15 @@ impl Client {
         self.take_claim(welcome, descriptor.generation());
         self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
+        self.greeted_at = welcome.frontier;
         // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
         self.life.paused_at = None;
+        self.transfers.handle_welcome(welcome.history == History::Snapshot);
         self.life.ready_at = self.claimed.map(|_| welcome.frontier);
+        if self.held.is_some() {
+            return Ok(());
+        }
         self.send_ready_if_caught_up();
         self.outbox.push_event(match welcome.claim {
             Some(Claim { seat, .. }) => ClientEvent::Joined { seat, resumed },
@@ -142,20 +151,31 @@ impl Client {
         self.claimed = Some(Claimed { seat, claim: id, epoch, token, rules: welcome.rules, generation });
     }
 
+    /// What a turn does for others that need a snapshot (A7).
+    pub(super) fn give_snapshots(&mut self) {
+        if let (Some(session), true, true) = (&mut self.session, self.connected, self.greeted) {
+            self.transfers.give(session, &mut self.outbox);
+        }
+    }
+
+    /// Whether the match is of the loaded game, and the seat, if there is one, one of its seats.
+    pub(super) fn check_match(&self, descriptor: &MatchDescriptor, seat: Option<Seat>) -> Result<(), EndReason> {
+        let loaded = self.factory.manifest().identity();
+        if descriptor.identity() != loaded {
+            return Err(EndReason::Identity { room: descriptor.identity(), loaded });
+        }
+        let local: SeatSet = seat.into_iter().collect();
+        if local.fits(descriptor.seats()) { Ok(()) } else { Err(EndReason::Protocol) }
+    }
+
     pub(super) fn build_session(
         &mut self,
         descriptor: &MatchDescriptor,
         rules: RoomRules,
         seat: Option<Seat>,
     ) -> Result<(), EndReason> {
-        let loaded = self.factory.manifest().identity();
-        if descriptor.identity() != loaded {
-            return Err(EndReason::Identity { room: descriptor.identity(), loaded });
-        }
+        self.check_match(descriptor, seat)?;
         let local: SeatSet = seat.into_iter().collect();
-        if !local.fits(descriptor.seats()) {
-            return Err(EndReason::Protocol);
-        }
         let runtime = self.factory.create(descriptor).map_err(EndReason::Create)?;
         let policy = SessionPolicy {
             prediction_window_ticks: self.config.prediction_window_ticks,
@@ -168,7 +188,14 @@ impl Client {
             input_retention: self.config.input_retention,
             presentation: self.config.presentation,
         };
-        self.session = Some(Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?);
+        let session = Session::new(runtime, descriptor, policy, local).map_err(EndReason::Session)?;
+        let window_ticks = self.config.checkpoint_window_ticks;
+        let round_trip = descriptor.tick_rate().ticks_in_millis(SLOWEST_ROUND_TRIP_MILLIS);
+        let needed_ticks = u64::from(rules.checksum_cadence_ticks).saturating_add(round_trip);
+        if u64::from(window_ticks) < needed_ticks {
+            return Err(EndReason::CheckpointWindow { window_ticks, needed_ticks });
+        }
+        self.session = Some(session);
         self.chain = Some(FrameChain::new(descriptor));
         Ok(())
     }
@@ -195,15 +222,17 @@ impl Client {
         run.read(&mut self.incoming, base, key).map_err(EndReason::Frame)?;
         mem::swap(&mut self.base, &mut self.incoming);
         self.base_is_known = true;
-        let (Some(session), Some(chain)) = (&mut self.session, &mut self.chain) else {
-            return Err(EndReason::Protocol);
-        };
+        let Some(session) = &mut self.session else { return Err(EndReason::Protocol) };
         // After a reconnect the room may begin with frames that this client has.
         if key.tick < session.received() {
             return Ok(());
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
-        chain.extend_encoded(self.tail.push(&self.base));
+        self.transfers.handle_frames();
+        let frame = self.tail.push(&self.base);
+        if let Some(chain) = &mut self.chain {
+            chain.extend_encoded(frame);
+        }
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
         Ok(())
@@ -261,41 +290,6 @@ impl Client {
         }
     }
 
-    /// Sends every input that was not sent on this connection; on a lossy transport, unconfirmed ones again with them, and once a
-    /// tick also without any new one, for the last message may be the one that was lost (N2).
-    pub(super) fn send_inputs(&mut self) {
-        let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, self.greeted)
-        else {
-            return;
-        };
-        let (oldest, end) = (session.received(), session.next_input(claimed.seat));
-        let unsent = self.unsent.max(oldest);
-        let lossy = self.config.transport == Transport::Lossy;
-        if lossy && (unsent < end || self.now >= self.next_resend) {
-            self.send_input_run(oldest, end.min(oldest.saturating_add(MAX_REDUNDANT_INPUTS)).max(oldest));
-            self.send_input_run(unsent.max(oldest.saturating_add(MAX_REDUNDANT_INPUTS)), end);
-            self.next_resend = self.now.plus_nanos(self.pace.tick_length_nanos());
-        } else {
-            self.send_input_run(unsent, end);
-        }
-        self.unsent = unsent.max(end);
-    }
-
-    fn send_input_run(&mut self, mut first: Tick, end: Tick) {
-        let (Some(session), Some(claimed)) = (&self.session, self.claimed) else { return };
-        let schema = self.factory.manifest().input_schema();
-        let (neutral, input_bytes) = (schema.neutral(), schema.packed_bytes());
-        let most = inputs_per_message(input_bytes);
-        while first < end {
-            let count = u32::try_from(end.since(first)).unwrap_or(u32::MAX).min(most);
-            let header = (claimed.generation, claimed.epoch, first);
-            let tick = |index: u32| first.saturating_add(u64::from(index));
-            let inputs = (0..count).map(|index| session.local_input(claimed.seat, tick(index)).unwrap_or(neutral));
-            self.outbox.push_message(|out| encode_inputs(header, count, input_bytes, inputs, out));
-            first = first.saturating_add(u64::from(count));
-        }
-    }
-
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
     pub(super) fn send_reports(&mut self) {
         if self.is_observer() {
@@ -335,39 +329,10 @@ impl Client {
     }
 }
 
-/// How many inputs of this size one message takes.
-fn inputs_per_message(packed_bytes: usize) -> u32 {
-    // Before the inputs stand six numbers of at most ten bytes each.
-    let fitting = (MAX_CLIENT_MESSAGE_BYTES - 64) / packed_bytes.max(1);
-    u32::try_from(fitting.min(MAX_INPUTS_PER_MESSAGE)).unwrap_or(1)
-}
-
 /// Keeps the newest reports when no transport takes them.
 fn push_bounded(reports: &mut Vec<(Tick, Checksum)>, report: (Tick, Checksum)) {
     if reports.len() >= MAX_PENDING_REPORTS {
         reports.remove(0);
     }
     reports.push(report);
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::vec;
-
-    use super::*;
-    use crate::input::MAX_INPUT_BYTES;
-    use crate::seat::ControlEpoch;
-
-    #[test]
-    fn n2_a_message_takes_as_many_inputs_as_fit_it() {
-        for packed_bytes in [0, 1, 124, 125, MAX_INPUT_BYTES] {
-            let (count, input) = (inputs_per_message(packed_bytes), vec![7; packed_bytes]);
-            let inputs = (0..count).map(|_| input.as_slice());
-            let header = (Generation(u32::MAX), ControlEpoch(u32::MAX), Tick::new(u64::MAX - 600));
-            let mut bytes = vec![];
-            encode_inputs(header, count, packed_bytes, inputs, &mut bytes);
-            assert!(matches!(ClientMessage::decode(&bytes), Ok(ClientMessage::Inputs(_))), "{packed_bytes} bytes");
-        }
-        assert_eq!(inputs_per_message(4) as usize, MAX_INPUTS_PER_MESSAGE);
-    }
 }

@@ -17,6 +17,7 @@
 //! # }
 //! use race::{descriptor, factory, frame, packed};
 //! use retick_core::client::{Client, ClientConfig, Output};
+//! use retick_core::frame::FrameRunWriter;
 //! use retick_core::seat::{ControlEpoch, Generation, Seat};
 //! use retick_core::tick::{Moment, Tick};
 //! use retick_core::wire::{
@@ -30,8 +31,8 @@
 //! assert!(matches!(ClientMessage::decode(bytes)?, ClientMessage::Hello(_)));
 //!
 //! // The room greets it, starts, and confirms tick 0.
-//! let (generation, descriptor, mut body) = (Generation(0), descriptor().to_bytes(), Vec::new());
-//! frame(0, [10, 20]).encode_after(None, &mut body);
+//! let (generation, descriptor, mut run) = (Generation(0), descriptor().to_bytes(), FrameRunWriter::default());
+//! run.push(&frame(0, [10, 20]), None);
 //! let (seat, id, epoch, token) = (Seat::new(0).ok_or("seat 0")?, ClaimId(1), ControlEpoch(1), ResumeToken([7; 32]));
 //! let (claim, history) = (Claim { seat, id, epoch, token }, History::Frames { next: Tick::ZERO });
 //! let rules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 120 };
@@ -39,7 +40,7 @@
 //! for message in [
 //!     RoomMessage::Welcome(Welcome { claim: Some(claim), descriptor: &descriptor, rules, frontier: Tick::ZERO, history }),
 //!     RoomMessage::Started { generation, clock: RoomClock::default() },
-//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: &body }),
+//!     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body: run.body() }),
 //! ] {
 //!     let mut bytes = Vec::new();
 //!     message.encode_into(&mut bytes);
@@ -64,138 +65,55 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+mod config;
+mod delay;
+mod donation;
+mod inputs;
 mod life;
 mod messages;
 mod outbox;
 mod pace;
+mod preparation;
 mod tail;
+mod turn;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+pub use self::config::{
+    ClientConfig, ClientRole, DEFAULT_MAX_ROLLBACK_TICKS, DEFAULT_MAX_ROLLBACKS_PER_SECOND, DEFAULT_MAX_STEPS_PER_TURN,
+    DelayBudget, InputDelay, MOBILE_CHECKSUM_CADENCE_TICKS, PredictionMode, Transport,
+};
+use self::delay::{DelayTuner, Measured};
+use self::donation::Transfers;
+pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
+pub use self::inputs::{MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
-use self::pace::Pace;
+use self::pace::{Goals, Pace};
+use self::preparation::HeldMatch;
+pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
 use self::tail::Tail;
+use self::turn::{Backlog, TurnBudget};
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
 use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
-use crate::identity::{DescriptorError, MatchDescriptor};
-use crate::runtime::{Capabilities, CreateError, RuntimeFactory};
+use crate::identity::{DescriptorError, IdentityManifest, MatchDescriptor};
+use crate::runtime::{CreateError, RuntimeFactory};
 use crate::seat::{ControlEpoch, Generation, Seat};
-use crate::session::{
-    Budget, ConfirmError, Held, InputRetention, PresentationPolicy, Progress, Recording, RemotePrediction, Retention,
-    Session, SessionError, SessionEvent, SessionFault, SessionPolicy, Standing, SubmitError,
-};
+use crate::session::{Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing};
 use crate::tick::{Moment, Tick};
 use crate::wire::{
-    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, Refusal, ResumeToken, RoomRules, SeatCounters, SeatView,
-    look_ahead_ticks,
+    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, NoSnapshot, Refusal, ResumeToken, RoomRules, SeatCounters,
+    SeatView,
 };
 
-/// Default of [`ClientConfig::max_steps_per_turn`] (N4).
-pub const DEFAULT_MAX_STEPS_PER_TURN: u16 = 4;
+/// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
+/// must hold it behind one checksum cadence (A7).
+pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
-/// Most ticks of unconfirmed input that are sent again on a lossy transport, the oldest first.
-const MAX_REDUNDANT_INPUTS: u64 = 128;
-
-/// Whether the client predicts (N5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PredictionMode {
-    /// It shows a predicted present and rolls back.
-    #[default]
-    Always,
-    /// It shows confirmed states alone; input still flows.
-    ConfirmedOnly,
-}
-
-/// What a client is to the match.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ClientRole {
-    /// It holds a seat.
-    #[default]
-    Player,
-    /// It watches: holds no seat, sends no input, shows confirmed states alone, and reports nothing (A14).
-    Observer,
-}
-
-/// What the transport below loses (N2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Transport {
-    /// Nothing while it lives, and it keeps the order: each input is sent once.
-    #[default]
-    Reliable,
-    /// Messages to the room may be lost or reordered: each message repeats every unconfirmed input.
-    Lossy,
-}
-
-/// What a client is to do. The defaults are those of the spec.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ClientConfig {
-    /// Whether it plays or watches.
-    pub role: ClientRole,
-    /// Most ticks that are predicted ahead of the confirmed frontier (S3).
-    pub prediction_window_ticks: u16,
-    /// Most ticks for which a checkpoint is kept (S1).
-    pub checkpoint_window_ticks: u32,
-    /// Which of those are kept (S5).
-    pub retention: Retention,
-    /// How the inputs of other seats are guessed (S4).
-    pub remote_prediction: RemotePrediction,
-    /// Whether it predicts at all (N5).
-    pub mode: PredictionMode,
-    /// Ticks between sampling an input and the tick that it is for (N3).
-    pub input_delay_ticks: u16,
-    /// Most newly predicted ticks in one turn (N4).
-    pub max_steps_per_turn: u16,
-    /// Most confirmed frames applied in one turn; `None` for no bound (N6).
-    pub max_confirmed_frames_per_turn: Option<u32>,
-    /// What the transport loses.
-    pub transport: Transport,
-    /// What the game needs of its runtime.
-    pub requires: Capabilities,
-    /// Whether confirmed frames come out as events, for a recorder.
-    pub recording: Recording,
-    /// Which confirmed frames the session keeps itself (S5).
-    pub input_retention: InputRetention,
-    /// What becomes of the game's presentation events (K10).
-    pub presentation: PresentationPolicy,
-}
-
-impl Default for ClientConfig {
-    fn default() -> Self {
-        let SessionPolicy {
-            prediction_window_ticks,
-            checkpoint_window_ticks,
-            retention,
-            remote_prediction,
-            requires,
-            recording,
-            input_retention,
-            presentation,
-            ..
-        } = SessionPolicy::default();
-        ClientConfig {
-            role: ClientRole::default(),
-            prediction_window_ticks,
-            checkpoint_window_ticks,
-            retention,
-            remote_prediction,
-            mode: PredictionMode::default(),
-            input_delay_ticks: 0,
-            max_steps_per_turn: DEFAULT_MAX_STEPS_PER_TURN,
-            max_confirmed_frames_per_turn: None,
-            transport: Transport::default(),
-            requires,
-            recording,
-            input_retention,
-            presentation,
-        }
-    }
-}
-
 /// Where a client stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientStatus {
@@ -268,6 +186,35 @@ pub enum ClientEvent {
         /// Its bytes.
         payload: Vec<u8>,
     },
+    /// A part of the snapshot arrived from which the session is going to be built (A7).
+    Hydrating {
+        /// Bytes that are there.
+        received_bytes: u32,
+        /// Bytes of the encoded snapshot.
+        total_bytes: u32,
+    },
+    /// The session was built from a snapshot, and goes on from there (A7).
+    Hydrated {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// Whether the room knew of a report of this state by another seat than the donor's.
+        verified: bool,
+    },
+    /// A snapshot was not taken; the session is as before, and the room sends another one, or gives up.
+    HydrationFailed {
+        /// Why.
+        error: HydrationError,
+    },
+    /// The room has no snapshot just now. It goes on looking for one, sends frames instead, or gives up.
+    NoSnapshot {
+        /// Why.
+        cause: NoSnapshot,
+    },
+    /// The service is about to stop (V1). The match goes on until the room says that it ended.
+    Draining {
+        /// How long the room still lives, in milliseconds.
+        millis: u32,
+    },
     /// It is over; close the transport.
     Ended(EndReason),
 }
@@ -306,9 +253,21 @@ pub enum EndReason {
     /// There is no session for the room's match.
     #[error("{0}")]
     Session(SessionError),
+    /// The window of checkpoints can't hold one checksum cadence and the slowest round trip, so this client could never donate a
+    /// state that it reported (A7).
+    #[error("a checkpoint window of {window_ticks} ticks, where cadence and slowest round trip take {needed_ticks}")]
+    CheckpointWindow {
+        /// Ticks that the window holds.
+        window_ticks: u32,
+        /// Ticks that it must hold.
+        needed_ticks: u64,
+    },
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
+    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
+    #[error("the preparation took too long: more came than is held")]
+    PreparationOverflow,
     /// The room sent bytes that are no message.
     #[error("the room sent a malformed message: {0}")]
     Message(MessageError),
@@ -375,6 +334,16 @@ pub struct ClientStats {
     pub received_bytes: u64,
     /// The measured round trip, in microseconds; `None` before the first answer.
     pub round_trip_micros: Option<u64>,
+    /// By how much a round trip is longer than the quickest, on the mean, in microseconds.
+    pub jitter_micros: u64,
+    /// The input delay in force, in ticks (N3).
+    pub input_delay_ticks: u16,
+    /// Confirmed frames that wait for their turn (N6).
+    pub queued_frames: u64,
+    /// Confirmed frames applied in the last second in which some waited; `None` when none wait, or not for long.
+    pub backlog_frames_per_second: Option<u64>,
+    /// Whether those are no more than the room confirms in a second: the frames that wait will never be fewer (N6).
+    pub backlog_is_stuck: bool,
     /// What the room counted about this seat, as of its last answer.
     pub room: SeatCounters,
 }
@@ -403,16 +372,24 @@ pub struct Client {
     claimed: Option<Claimed>,
     life: Life,
     session: Option<Session>,
+    /// `None` also behind a snapshot: the chain over frames that the client never had can't be computed.
     chain: Option<FrameChain>,
     /// The newest frames, for a room that lost them.
     tail: Tail,
     /// The room was restarted, and its clock does not run yet.
     recovering: bool,
+    transfers: Transfers,
+    /// The match whose session waits for the game's preparation.
+    held: Option<HeldMatch>,
     pace: Pace,
-    /// Where the present is wanted, within this turn's bounds.
-    target: Tick,
-    /// Where the samples are wanted.
-    sample_target: Tick,
+    delay: DelayTuner,
+    /// Where samples and the present are wanted in this turn.
+    goals: Goals,
+    turn: TurnBudget,
+    backlog: Backlog,
+    /// The first tick that the room had not released when it greeted this connection. Until all before it has been received, no
+    /// input that is sampled can count.
+    greeted_at: Tick,
     now: Moment,
     /// Next tick whose input has not been sent on this connection.
     unsent: Tick,
@@ -435,6 +412,9 @@ impl Client {
     pub fn new(config: ClientConfig, factory: Box<dyn RuntimeFactory>) -> Client {
         Client {
             pace: Pace::new(factory.manifest().tick_rate()),
+            delay: DelayTuner::new(config.input_delay),
+            turn: TurnBudget::new(&config),
+            backlog: Backlog::default(),
             config,
             factory,
             ticket: Vec::new(),
@@ -448,8 +428,10 @@ impl Client {
             chain: None,
             tail: Tail::default(),
             recovering: false,
-            target: Tick::ZERO,
-            sample_target: Tick::ZERO,
+            held: None,
+            transfers: Transfers::default(),
+            goals: Goals::default(),
+            greeted_at: Tick::ZERO,
             now: Moment::ZERO,
             unsent: Tick::ZERO,
             next_resend: Moment::ZERO,
@@ -491,62 +473,48 @@ impl Client {
         self.connected = false;
         self.greeted = false;
         self.base_is_known = false;
+        self.transfers.handle_disconnected();
         self.outbox.drop_messages();
+        if let Some(held) = &mut self.held {
+            held.forget_messages();
+        }
     }
 
-    /// Begins a turn at this time: moves the pace on, and decides how far the present is to go.
+    /// Begins a turn at this time: moves the pace on, and decides how far samples and the present are to go. The budget of a turn
+    /// (N6) is given here: whatever is stepped until the next call shares it.
     pub fn handle_turn(&mut self, now: Moment) {
         self.now = now;
         self.send_ping_if_due();
-        let Some(session) = &self.session else { return };
-        if !self.started || self.recovering || self.end.is_some() {
-            (self.target, self.sample_target) = (Tick::ZERO, Tick::ZERO);
-            return;
+        self.turn = TurnBudget::new(&self.config);
+        self.goals = Goals::default();
+        if self.session.is_some()
+            && self.started
+            && !self.recovering
+            && self.end.is_none()
+            && !self.transfers.is_awaiting()
+        {
+            self.judge_delay();
+            let Goals { sample, present } = self.pace.turn(now, self.delay.delays(self.delay_limit_ticks()));
+            self.goals = Goals { sample: self.life.clamp(sample), present: self.life.clamp(present) };
         }
-        let wanted = self.life.clamp(self.pace.target(now, u64::from(self.config.input_delay_ticks)));
-        let ahead = session.head().max(session.received());
-        let steps = ahead.saturating_add(u64::from(self.config.max_steps_per_turn));
-        // The session itself stops at its window, and says so.
-        self.target = wanted.min(steps);
-        // Input keeps the pace where the present can't: waiting for the window would make it late, and the room wait for it.
-        self.sample_target = if self.connected && self.greeted { wanted } else { self.target };
     }
 
-    /// The next tick whose input the client needs, if it needs one now. Input flows with the present, with the confirmed
-    /// frontier, and with what has been received, also while the client catches up (N4).
-    pub fn wanted_input(&self) -> Option<Tick> {
-        let (session, claimed) = (self.session.as_ref()?, self.claimed?);
-        if !self.started || self.end.is_some() {
-            return None;
+    fn judge_delay(&mut self) {
+        let ClientStats { rollbacks, resimulated_ticks, own_substitutions, .. } = self.stats;
+        let lead_ticks = self.pace.lead_ticks(self.now);
+        if self.status() == ClientStatus::Live {
+            self.delay.turn(self.now, Measured { rollbacks, resimulated_ticks, own_substitutions, lead_ticks });
+        } else {
+            self.delay.pause();
         }
-        let next = session.next_input(claimed.seat).max(session.received()).max(self.life.active_from?);
-        let through = self.sample_target.max(session.head()).max(session.received().saturating_add(1));
-        let through = through.saturating_add(u64::from(self.config.input_delay_ticks));
-        // The room refuses what lies further ahead than this, and a refused input is not sent again.
-        let descriptor = session.descriptor();
-        let ahead = look_ahead_ticks(descriptor.tick_rate(), &claimed.rules, &descriptor.limits());
-        let through = through.min(session.received().saturating_add(ahead));
-        (next < through).then_some(next)
     }
 
-    /// Hands over the input for the tick that [`Client::wanted_input`] names.
-    ///
-    /// # Errors
-    /// [`SubmitError`]; the tick is still wanted then.
-    pub fn submit_input(&mut self, packed: &[u8]) -> Result<Tick, SubmitError> {
-        let (Some(tick), Some(session), Some(claimed)) = (self.wanted_input(), self.session.as_mut(), self.claimed)
-        else {
-            let seat = self.claimed.map(|claimed| claimed.seat).or(Seat::new(0));
-            return Err(
-                seat.map_or(SubmitError::TooFarAhead { tick: Tick::MAX }, |seat| SubmitError::SeatNotLocal { seat })
-            );
-        };
-        session.skip_inputs_before(claimed.seat, session.received().max(self.life.active_from.unwrap_or_default()));
-        session.submit(claimed.seat, tick, packed)?;
-        Ok(tick)
+    fn delay_limit_ticks(&self) -> u16 {
+        self.descriptor().map_or(0, |descriptor| descriptor.limits().max_input_delay_ticks)
     }
 
-    /// Sends the new inputs, applies confirmed frames, rolls back at most once, predicts, and reports checksums (N6).
+    /// Sends the new inputs, applies confirmed frames, rolls back at most once, predicts, and reports checksums: all within what is
+    /// left of the turn's budget (N6).
     ///
     /// # Errors
     /// [`EndReason`], when the client is over, now or before.
@@ -555,30 +523,47 @@ impl Client {
             return Err(end.clone());
         }
         self.send_inputs();
-        let standing = self.standing();
+        let (standing, budget, rate) = (self.standing(), self.budget(), self.factory.manifest().tick_rate());
         let Some(session) = &mut self.session else { return Ok(Progress::default()) };
-        let confirmed_frames = self.config.max_confirmed_frames_per_turn.map_or(usize::MAX, |most| most as usize);
-        let left = session.queued_frames().saturating_sub(confirmed_frames);
-        let tolerance = self.terms.map_or(0, |terms| usize::from(terms.rules.hard_tolerance_ticks));
-        let predicts = !self.is_observer() && self.config.mode == PredictionMode::Always && left <= tolerance;
-        let target = if predicts { self.target } else { Tick::ZERO };
         session.set_standing(standing);
-        match session.advance(Budget { confirmed_frames, target }) {
-            Ok(progress) => {
-                if progress.held == Some(Held::WindowFull) {
-                    self.stats.blocked_turns += 1;
-                }
-                self.drain_session();
-                self.send_reports();
-                self.send_ready_if_caught_up();
-                Ok(progress)
-            }
-            Err(fault) => {
-                self.drain_session();
-                self.send_reports();
-                Err(self.finish(EndReason::Fault(fault)))
-            }
+        let stepped = session.advance(budget);
+        if let Ok(progress) = &stepped {
+            self.backlog.step(self.now, progress.confirmed_frames, session.queued_frames(), rate);
+            self.stats.blocked_turns += u64::from(self.turn.spend(progress));
         }
+        self.drain_session();
+        self.send_reports();
+        if stepped.is_ok() {
+            self.send_ready_if_caught_up();
+            self.give_snapshots();
+        }
+        stepped.map_err(|fault| self.finish(EndReason::Fault(fault)))
+    }
+
+    /// What the session may do now. Who is further behind than the room waits for predicts nothing: it would all be rolled back.
+    fn budget(&self) -> Budget {
+        let nothing = Budget { confirmed_frames: 0, target: Tick::ZERO };
+        let Some(session) = &self.session else { return nothing };
+        let confirmed_frames = self.turn.confirmed_frames();
+        let applied = confirmed_frames.min(session.queued_frames());
+        let confirmed = session.confirmed().saturating_add(applied as u64);
+        let predicts = !self.is_observer()
+            && self.config.mode == PredictionMode::Always
+            && self.known_behind(confirmed) <= self.tolerance_ticks();
+        let reachable = session.head().max(confirmed).saturating_add(self.turn.steps());
+        // The session itself stops at its window, and says so.
+        let target = if predicts { self.goals.present.min(reachable) } else { Tick::ZERO };
+        Budget { confirmed_frames, target }
+    }
+
+    /// How many ticks the room is known to have confirmed beyond `confirmed`: they wait here, or are the history of a greeting.
+    fn known_behind(&self, confirmed: Tick) -> u64 {
+        let received = self.session.as_ref().map_or(Tick::ZERO, Session::received);
+        received.max(self.greeted_at).since(confirmed)
+    }
+
+    fn tolerance_ticks(&self) -> u64 {
+        self.terms.map_or(0, |terms| u64::from(terms.rules.hard_tolerance_ticks))
     }
 
     /// The next thing to send or to tell. Drain it after every call that takes input.
@@ -657,26 +642,56 @@ impl Client {
         if !self.connected {
             return ClientStatus::Disconnected;
         }
-        let (Some(session), Some(terms), true) = (&self.session, self.terms, self.greeted) else {
+        let (Some(session), true) = (&self.session, self.terms.is_some() && self.greeted) else {
             return ClientStatus::Greeting;
         };
         if !self.started {
             return ClientStatus::Waiting;
         }
-        let behind = self.room_tick().since(session.confirmed());
-        let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
-        if behind > allowed || !self.base_is_known { ClientStatus::CatchingUp } else { ClientStatus::Live }
+        let applicable = self.turn.confirmed_frames().min(session.queued_frames());
+        let after_turn = session.confirmed().saturating_add(applicable as u64);
+        let missing = self.pace.heard_tick(self.now).since(session.confirmed());
+        let is_behind =
+            missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
+        if is_behind || !self.base_is_known || self.transfers.is_awaiting() {
+            ClientStatus::CatchingUp
+        } else {
+            ClientStatus::Live
+        }
+    }
+
+    /// How many ticks may be missing of what the room's clock had reached when it sent what can be here: it waits up to its
+    /// tolerance for an input, and as much more as is predicted is nothing to see.
+    fn allowed_missing_ticks(&self) -> u64 {
+        self.tolerance_ticks() + u64::from(self.config.prediction_window_ticks)
     }
 
     /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
     /// arrived and wait for their turn don't count (S5).
     fn standing(&self) -> Standing {
-        let (Some(session), Some(terms), true) = (&self.session, self.terms, self.started && self.greeted) else {
+        let (Some(session), true) = (&self.session, self.terms.is_some() && self.started && self.greeted) else {
             return Standing::Live;
         };
-        let allowed = u64::from(terms.rules.hard_tolerance_ticks) + u64::from(self.config.prediction_window_ticks);
-        let missing = self.room_tick().since(session.received());
-        if missing > allowed { Standing::CatchingUp } else { Standing::Live }
+        if self.transfers.is_awaiting() {
+            return Standing::AwaitingHydration;
+        }
+        let missing = self.pace.heard_tick(self.now).since(session.received());
+        let is_behind = missing > self.allowed_missing_ticks() || session.received() < self.greeted_at;
+        if is_behind { Standing::CatchingUp } else { Standing::Live }
+    }
+
+    /// How far the present is on its way to the next tick, from 0 up to, but not including, 1: 0 shows the projection before the
+    /// present one, and nearly 1 the present one. Follows the pace; what can't keep up with it stays at the end (N7).
+    #[doc(alias = "render alpha")]
+    pub fn alpha(&self) -> f64 {
+        let (Some(session), Some(present)) = (&self.session, self.pace.present_nanos().filter(|_| self.started)) else {
+            return 0.0;
+        };
+        let shown_from = session.descriptor().tick_rate().moment_of(session.head().saturating_sub(1));
+        let under_way = u64::try_from(present).unwrap_or(0).saturating_sub(shown_from.as_nanos());
+        let length = self.pace.tick_length_nanos();
+        let part = |nanos: u64| f64::from(u32::try_from(nanos).unwrap_or(u32::MAX));
+        part(under_way.min(length.saturating_sub(1))) / part(length)
     }
 
     /// Why it is over, if it is.
@@ -692,6 +707,11 @@ impl Client {
     /// The session, for what a game reads with `&mut`: checksums and snapshots. Inputs and frames go through the client.
     pub fn session_mut(&mut self) -> Option<&mut Session> {
         self.session.as_mut()
+    }
+
+    /// What the loaded game is made of.
+    pub fn manifest(&self) -> &IdentityManifest {
+        self.factory.manifest()
     }
 
     /// The match, once greeted.
@@ -715,7 +735,8 @@ impl Client {
         self.terms.map(|terms| terms.rules)
     }
 
-    /// The head of the hash chain over every frame received (A12).
+    /// The head of the hash chain over every frame received (A12). `None` once the session was built from a snapshot: the chain covers
+    /// every frame from tick 0 on, and the client never had those before it.
     pub fn chain_head(&self) -> Option<Digest> {
         self.chain.as_ref().map(FrameChain::head)
     }
@@ -727,7 +748,15 @@ impl Client {
 
     /// Counts since the client was made.
     pub fn stats(&self) -> ClientStats {
-        ClientStats { round_trip_micros: self.pace.round_trip_micros(), ..self.stats }
+        ClientStats {
+            round_trip_micros: self.pace.round_trip_micros(),
+            jitter_micros: self.pace.jitter_micros(),
+            input_delay_ticks: self.delay.delays(self.delay_limit_ticks()).present_ticks,
+            queued_frames: self.session.as_ref().map_or(0, |session| session.queued_frames() as u64),
+            backlog_frames_per_second: self.backlog.frames_per_second,
+            backlog_is_stuck: self.backlog.is_stuck,
+            ..self.stats
+        }
     }
 
     /// Ends the client, once.

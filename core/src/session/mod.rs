@@ -70,7 +70,7 @@ pub use self::prediction::RemotePrediction;
 use self::presentation::Presentation;
 pub use self::presentation::{
     CatchUpEvents, DEFAULT_CATCH_UP_AFTER_TICKS, DroppedEvents, MAX_WAITING_PRESENTATION_BYTES,
-    MAX_WAITING_PRESENTATION_EVENTS, PresentationPolicy, SpeculativeEvents,
+    MAX_WAITING_PRESENTATION_EVENTS, PresentationPolicy, Silence, SpeculativeEvents,
 };
 pub use self::replay_export::ReplayExportError;
 use self::retention::Readers;
@@ -82,7 +82,7 @@ use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
 use crate::input::InputSchema;
 use crate::runtime::{AdvanceError, Capabilities, HydrateError, Keep, Output, Runtime, StepBatch, StepFault};
-use crate::seat::{Seat, SeatSet};
+use crate::seat::{Presence, Seat, SeatSet};
 use crate::snapshot::{Origin, Snapshot, SnapshotError};
 use crate::tick::Tick;
 
@@ -229,6 +229,13 @@ impl Session {
         self.local.skip_before(seat, tick.min(received));
     }
 
+    /// A local seat takes part from `tick` on (A5): before it there is no input of the seat's to submit, and until it is confirmed
+    /// that far the session predicts nothing. A tick beyond what can be submitted is brought back to that.
+    pub fn take_part_from(&mut self, seat: Seat, tick: Tick) {
+        let most = self.confirmed().saturating_add(MAX_LOCAL_INPUTS_AHEAD);
+        self.local.skip_before(seat, tick.min(most));
+    }
+
     /// The input that a local seat submitted for a tick that is not applied as confirmed yet.
     pub fn local_input(&self, seat: Seat, tick: Tick) -> Option<&[u8]> {
         self.local.get(seat, tick)
@@ -316,6 +323,17 @@ impl Session {
         self.presentation.poll()
     }
 
+    /// Sets whether presentation events come out from the next turn on (N7).
+    pub fn set_silence(&mut self, silence: Silence) {
+        self.presentation.set_silence(silence);
+    }
+
+    /// Who drives a seat, as the last confirmed tick says; `None` before the first, and for a seat beyond the match's.
+    pub fn presence(&self, seat: Seat) -> Option<Presence> {
+        let step = self.timeline.last_step().filter(|_| self.confirmed() > Tick::ZERO)?;
+        step.seat(seat).map(|seat| seat.presence)
+    }
+
     /// Presentation events that did not come out, by reason.
     pub fn dropped_events(&self) -> DroppedEvents {
         self.presentation.dropped()
@@ -329,6 +347,11 @@ impl Session {
     /// The projection of the present, and that of the tick before it (equal at the start, and after a hydration).
     pub fn projections(&self) -> (&[u8], &[u8]) {
         (&self.projections.current, &self.projections.previous)
+    }
+
+    /// Whether the game projects (K9).
+    pub fn projects(&self) -> bool {
+        self.runtime.capabilities().projection
     }
 
     /// The match.

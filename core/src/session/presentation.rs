@@ -64,6 +64,17 @@ pub enum CatchUpEvents {
     Deliver,
 }
 
+/// Whether a session is to be heard: what a reconnect brings again is history, and plays silently (N7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Silence {
+    /// Events come out as the policy says.
+    #[default]
+    Off,
+    /// With [`CatchUpEvents::Drop`], nothing new comes out: what is confirmed is dropped as of a catch-up, and nothing is told as
+    /// predicted. Of what was told as predicted before, the end still comes out.
+    On,
+}
+
 /// Events that did not come out, by reason, since the session was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DroppedEvents {
@@ -96,6 +107,7 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) struct Presentation {
     policy: PresentationPolicy,
+    silence: Silence,
     /// The present.
     head: Tick,
     /// The greatest frontier so far: the events before it have come out confirmed, and don't again after an older hydration.
@@ -112,6 +124,7 @@ impl Presentation {
     pub(super) fn new(policy: PresentationPolicy) -> Presentation {
         Presentation {
             policy,
+            silence: Silence::default(),
             head: Tick::ZERO,
             told: Tick::ZERO,
             log: Log::default(),
@@ -135,10 +148,12 @@ impl Presentation {
         self.take(emitted);
         self.cancel_undone();
         let backlog = turn.received.since(played_before);
-        let catches_up =
-            self.policy.catch_up == CatchUpEvents::Drop && backlog > u64::from(self.policy.catch_up_after_ticks);
-        self.confirm(turn.confirmed, catches_up.then_some(played_before));
-        if self.policy.speculative == SpeculativeEvents::Deliver {
+        let drops = self.policy.catch_up == CatchUpEvents::Drop;
+        let silent = drops && self.silence == Silence::On;
+        let catches_up = drops && backlog > u64::from(self.policy.catch_up_after_ticks);
+        let dropped_from = if silent { Some(Tick::ZERO) } else { catches_up.then_some(played_before) };
+        self.confirm(turn.confirmed, dropped_from);
+        if self.policy.speculative == SpeculativeEvents::Deliver && !silent {
             self.predict(turn.start);
         }
     }
@@ -158,6 +173,10 @@ impl Presentation {
 
     pub(super) fn poll(&mut self) -> Option<PresentationEvent<'_>> {
         self.queue.pop()
+    }
+
+    pub(super) fn set_silence(&mut self, silence: Silence) {
+        self.silence = silence;
     }
 
     pub(super) fn dropped(&self) -> DroppedEvents {
@@ -189,7 +208,7 @@ impl Presentation {
         self.undone.clear();
     }
 
-    /// Confirms the ticks before `frontier`; in a catch-up, those that were played before alone.
+    /// Confirms the ticks before `frontier`; in a catch-up, what was not told before of ticks from `catches_up_from` on is dropped.
     fn confirm(&mut self, frontier: Tick, catches_up_from: Option<Tick>) {
         self.told = self.told.max(frontier);
         let count = self.log.count_before(frontier);

@@ -166,9 +166,14 @@ impl Timeline {
         }
     }
 
-    /// What the step did that led to the frontier.
+    /// The step that led to the frontier.
+    pub(super) fn last_step(&self) -> Option<StepView<'_>> {
+        self.steps.played(self.position_before(0))
+    }
+
+    /// What that step did.
     pub(super) fn last_inputs(&self) -> Option<Vec<LastInput>> {
-        self.steps.played(self.position_before(0)).as_ref().map(prediction::last_inputs)
+        self.last_step().as_ref().map(prediction::last_inputs)
     }
 
     /// Keeps the seats' last inputs with the confirmed `S(confirmed)`, for a snapshot of it.

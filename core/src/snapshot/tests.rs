@@ -215,3 +215,36 @@ fn s8_the_last_tick_has_no_frame() {
     let refused = SnapshotError::Frame { tick: Tick::MAX, error: SnapshotFrameError::TickRange };
     assert_eq!(snapshot.push_frame(&descriptor(), &frame(u64::MAX)), Err(refused));
 }
+
+#[test]
+fn a7_a_check_by_pieces_says_what_a_whole_one_says() {
+    let check = |snapshot: &Snapshot, blocks: usize| {
+        let mut check = StateCheck::new(snapshot.clone(), &descriptor())?;
+        let mut steps = 1;
+        while !check.step(blocks)? {
+            steps += 1;
+        }
+        Ok::<_, SnapshotError>(steps)
+    };
+    let honest = snapshot(0);
+    assert_eq!((check(&honest, 1), check(&honest, 2), check(&honest, 9)), (Ok(2), Ok(1), Ok(1)));
+
+    let mut lie = honest.clone();
+    lie.checksum = Checksum::of(b"another state");
+    let mut short = honest.clone();
+    short.blocks.0[1] = Block::Zero;
+    let mut long = honest.clone();
+    long.blocks.0[0] = Block::Stored(Blob::new([1, 2, 3]).expect("short"));
+    let mut larger = honest.clone();
+    larger.state_bytes += 1 << 16;
+    for wrong in [lie, short, long, larger] {
+        assert_eq!(check(&wrong, 1).err(), Some(wrong.verify(&descriptor()).expect_err("something is wrong with it")));
+    }
+    let promoted = honest.clone().with_origin(Origin::Promotion);
+    assert_eq!(check(&promoted, 1), Err(SnapshotError::Promoted));
+    let mut lonely = honest.clone();
+    lonely.last_inputs.0.pop();
+    assert_eq!(check(&lonely, 1), Err(SnapshotError::LastInputs));
+    let other = descriptor_with(Capabilities { commands: false, projection: false });
+    assert!(matches!(StateCheck::new(honest, &other), Err(SnapshotError::OtherMatch { .. })));
+}

@@ -21,6 +21,7 @@
 //! assert!(ClientMessage::decode(&bytes[..bytes.len() - 1]).is_err() && ClientMessage::decode(b"hello").is_err());
 //! ```
 
+mod assembly;
 mod client_message;
 mod clock;
 mod end;
@@ -32,6 +33,7 @@ mod refusals;
 mod room_message;
 mod transfer;
 
+pub use self::assembly::{Assembly, Chunk, ChunkError};
 pub use self::client_message::ClientMessage;
 pub use self::clock::RoomClock;
 pub use self::end::{CloseReason, Refusal};

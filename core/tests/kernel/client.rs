@@ -1,6 +1,9 @@
 //! N1, A7, A9: what ends a client, and which requests it does not send; a room is played by hand, and breaks each of its rules.
 
-use retick_core::client::{Client, ClientConfig, ClientEvent, ClientStatus, EndReason, Output, RequestError};
+use retick_core::client::{
+    Client, ClientConfig, ClientEvent, ClientStatus, EndReason, MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS, Output,
+    RequestError, Transport,
+};
 use retick_core::codec::wire::WireError;
 use retick_core::config::SessionConfig;
 use retick_core::frame::{Frame, FrameError, FrameRunWriter, MAX_COMMAND_BYTES, SeatFrame};
@@ -136,6 +139,17 @@ fn k12_a_greeting_of_a_match_that_can_t_be_played_ends_the_client() {
         let cadenced = |client: &mut Client| welcome(client, &bytes, 0, rules);
         let error = SessionError::Cadence { window, cadence };
         check_end(connected(factory()), cadenced, &EndReason::Session(error));
+    }
+    // A7: beside the cadence the window must hold the slowest round trip, one second.
+    for (cadence, fits) in [(window - 60, true), (window - 59, false)] {
+        let rules = RoomRules { checksum_cadence_ticks: cadence, ..RULES };
+        let cadenced = |client: &mut Client| welcome(client, &bytes, 0, rules);
+        if fits {
+            assert_eq!(cadenced(&mut connected(factory())), Ok(()));
+        } else {
+            let error = EndReason::CheckpointWindow { window_ticks: window, needed_ticks: u64::from(window) + 1 };
+            check_end(connected(factory()), cadenced, &error);
+        }
     }
     let beyond = |client: &mut Client| welcome(client, &bytes, 2, RULES);
     check_end(connected(factory()), beyond, &EndReason::Protocol);
@@ -293,4 +307,73 @@ fn k7_a_game_without_commands_requests_none() {
         assert_eq!(client.request_command(&vec![7; length]), Err(RequestError::CommandsUnsupported));
     }
     assert_eq!(outputs(&mut client), (vec![], vec![]));
+}
+
+/// A client with this config in a match that has begun, at the moment at which it did.
+fn live_with(config: ClientConfig) -> Client {
+    let mut client = Client::new(config, Box::new(factory()));
+    client.handle_connected(Moment::ZERO);
+    welcome(&mut client, &descriptor(2).to_bytes(), 0, RULES).unwrap();
+    send(&mut client, &RoomMessage::Started { generation: GENERATION, clock: RoomClock::default() }).unwrap();
+    outputs(&mut client);
+    client
+}
+
+fn sample(client: &mut Client) {
+    let neutral = factory().manifest().input_schema().neutral().to_vec();
+    while client.wanted_input().is_some() {
+        client.submit_input(&neutral).unwrap();
+    }
+}
+
+/// However often it is stepped, and whatever arrives meanwhile: a turn is one turn.
+#[test]
+fn n6_messages_and_steps_between_two_turns_share_the_budget() {
+    let config =
+        ClientConfig { max_confirmed_frames_per_turn: Some(2), max_steps_per_turn: 3, ..ClientConfig::default() };
+    let mut client = live_with(config);
+    let confirmed = |client: &Client| client.session().unwrap().confirmed().index();
+    // A turn in which nothing has arrived predicts three ticks, however often it is stepped.
+    let later = Moment::from_millis(200);
+    client.handle_turn(later);
+    sample(&mut client);
+    let predicted: u64 = (0..4).map(|_| client.step().unwrap().predicted).sum();
+    assert_eq!(predicted, 3);
+    // Two frames of seven in the next, although a message arrives between its steps; then two more.
+    for (turn, frames) in [(1, [0, 4]), (2, [4, 7])] {
+        client.handle_turn(later);
+        let mut rollbacks = 0;
+        for tick in frames[0]..frames[1] {
+            send_frames(&mut client, tick, 1, Stands::Alone, &body(&frame(tick), None)).unwrap();
+            rollbacks += u64::from(client.step().unwrap().resimulated > 0);
+        }
+        assert_eq!(confirmed(&client), 2 * turn);
+        assert!(rollbacks <= 1);
+    }
+    assert_eq!(client.stats().queued_frames, 3);
+}
+
+/// What was never confirmed is sent again with every message, the oldest first, and no message outgrows a datagram.
+#[test]
+fn n2_what_is_repeated_on_a_lossy_transport_is_bounded() {
+    let mut client = live_with(ClientConfig { transport: Transport::Lossy, ..ClientConfig::default() });
+    let mut longest = 0;
+    for turn in 0..400_u64 {
+        client.handle_turn(Moment::from_millis(17 * turn));
+        sample(&mut client);
+        client.step().unwrap();
+        let mut messages = 0;
+        while let Some(output) = client.poll_output() {
+            let Output::Transmit(bytes) = output else { continue };
+            let Ok(ClientMessage::Inputs(inputs)) = ClientMessage::decode(bytes) else { continue };
+            assert!(bytes.len() <= MAX_LOSSY_MESSAGE_BYTES, "{} bytes", bytes.len());
+            assert!(inputs.inputs.len() as u64 <= MAX_REDUNDANT_INPUTS);
+            assert!(messages > 0 || inputs.first == Tick::ZERO, "the oldest comes first, again and again");
+            longest = longest.max(inputs.inputs.len());
+            messages += 1;
+        }
+        assert!(messages <= 2, "turn {turn}: {messages} messages");
+    }
+    // The look-ahead of two seconds is the end of it.
+    assert!(longest > 100, "guard: {longest}");
 }

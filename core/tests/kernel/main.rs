@@ -17,5 +17,6 @@ mod forged_replays;
 mod lenient;
 mod native;
 mod replay;
+mod runner;
 mod snapshot;
 mod witness;

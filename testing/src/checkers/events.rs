@@ -29,11 +29,13 @@ type Event = (EventKey, Vec<u8>);
 
 fn check_confirmed(client: &ClientRecord, folded: &[Event]) -> Result<(), Breach> {
     let breach = |tick| Err(Breach::Events { seat: client.seat, tick });
-    let end = Tick::new(client.frames.len() as u64);
+    // Those of the ticks before a snapshot were never played there.
+    let played: BTreeSet<Tick> = client.frames.iter().map(|frame| frame.tick()).collect();
+    let end = played.last().map_or(Tick::ZERO, |last| last.saturating_add(1));
     let is = |seen: &EventSeen, event: &Event| seen.key == event.0 && seen.payload == event.1;
     let mut found = client.presented.iter().filter(|seen| seen.life == EventLife::Confirmed).peekable();
     let (mut missing, mut first_missing) = (0, None);
-    for event in folded.iter().take_while(|(key, _)| key.tick < end) {
+    for event in folded.iter().filter(|(key, _)| played.contains(&key.tick)) {
         if found.next_if(|seen| is(seen, event)).is_none() {
             missing += 1;
             first_missing = first_missing.or(Some(event.0.tick));

@@ -7,22 +7,28 @@ use retick_core::tick::Tick;
 use super::Breach;
 use crate::sim::MatchReport;
 
-fn timelines(report: &MatchReport) -> impl Iterator<Item = (Seat, &[Frame])> {
-    let clients = report.clients.iter().map(|client| (client.seat, client.frames.as_slice()));
-    clients.chain(report.raw_seats.iter().map(|raw| (raw.seat, raw.frames.as_slice())))
+/// A seat's frames, and the states from which it was built anew.
+fn timelines(report: &MatchReport) -> impl Iterator<Item = (Seat, &[Frame], Vec<Tick>)> {
+    let clients = report.clients.iter();
+    let clients = clients.map(|client| (client.seat, client.frames.as_slice(), client.hydrations().collect()));
+    clients.chain(report.raw_seats.iter().map(|raw| (raw.seat, raw.frames.as_slice(), Vec::new())))
 }
 
-/// I1: everyone's confirmed ticks are 0, 1, 2, … with no gap, repeat or swap; the authority's too.
+/// I1: everyone's confirmed ticks are 0, 1, 2, … with no gap, repeat or swap; the authority's too. Whoever was built from a snapshot
+/// goes on from its state.
 ///
 /// # Errors
 /// [`Breach::Order`]. A mistake in the authority's own log is told as of the first seat.
 pub fn check_i1(report: &MatchReport) -> Result<(), Breach> {
-    let authority = Seat::new(0).map(|seat| (seat, report.frames.as_slice()));
-    for (seat, frames) in timelines(report).chain(authority) {
-        for (frame, expected) in frames.iter().zip((0..).map(Tick::new)) {
-            if frame.tick() != expected {
-                return Err(Breach::Order { seat, expected, found: frame.tick() });
+    let authority = Seat::new(0).map(|seat| (seat, report.frames.as_slice(), Vec::new()));
+    for (seat, frames, hydrations) in timelines(report).chain(authority) {
+        let mut expected = Tick::ZERO;
+        for found in frames.iter().map(Frame::tick) {
+            let goes_on = found == expected || (found > expected && hydrations.contains(&found));
+            if !goes_on {
+                return Err(Breach::Order { seat, expected, found });
             }
+            expected = found.saturating_add(1);
         }
     }
     Ok(())
@@ -35,8 +41,9 @@ pub fn check_i1(report: &MatchReport) -> Result<(), Breach> {
 /// [`Breach::Frame`] or [`Breach::Chain`].
 pub fn check_i2(report: &MatchReport) -> Result<(), Breach> {
     let log: Vec<Vec<u8>> = report.frames.iter().map(bytes_of).collect();
-    for (seat, frames) in timelines(report) {
-        for (position, frame) in frames.iter().enumerate() {
+    for (seat, frames, _) in timelines(report) {
+        for frame in frames {
+            let position = usize::try_from(frame.tick().index()).unwrap_or(usize::MAX);
             if log.get(position) != Some(&bytes_of(frame)) {
                 return Err(Breach::Frame { seat, tick: frame.tick() });
             }

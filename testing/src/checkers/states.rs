@@ -23,7 +23,8 @@ pub fn check_i3(report: &MatchReport, factory: &dyn RuntimeFactory) -> Result<()
 fn check_client(client: &ClientRecord, folded: &[Checksum], report: &MatchReport) -> Result<(), Breach> {
     let seat = client.seat;
     let cadence = u64::from(report.rules.checksum_cadence_ticks);
-    let mut due = (0..client.frames.len() as u64).step_by(usize::try_from(cadence).unwrap_or(1)).map(|tick| tick + 1);
+    let ticks = client.frames.iter().map(|frame| frame.tick().index());
+    let mut due = ticks.filter(|tick| tick.is_multiple_of(cadence)).map(|tick| tick + 1);
     let mut given = client.checksums.iter().map(|(tick, _)| tick.index());
     loop {
         match (due.next(), given.next()) {

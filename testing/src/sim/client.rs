@@ -1,6 +1,7 @@
 //! A real client in a simulated match: its turns, its script, and everything that can be seen of it from outside.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
@@ -9,10 +10,11 @@ use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::{Recording, Session, SessionEvent};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::ClientMessage;
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::observed::{ClientRecord, EventSeen, ReportSent, RollbackSeen, TurnSample};
-use super::setup::{ClientSetup, Render, Reporting, Script};
+use super::own_clock::OwnClock;
+use super::setup::{ClientSetup, ClockNews, Render, Reporting, Script};
 use crate::environment::{self, Machine};
 use crate::net::LinkStats;
 use crate::strict::StrictFactory;
@@ -23,6 +25,12 @@ pub(super) struct ClientPlayer {
     script: Script,
     strict: Option<StrictFactory>,
     machine: Machine,
+    clock: OwnClock,
+    clock_news: ClockNews,
+    asleep: Vec<Range<Moment>>,
+    step_nanos: u64,
+    /// Until when the last turn takes.
+    busy_until: Moment,
     turns_per_second: Option<NonZeroU32>,
     /// Turns at its own rate so far.
     turns_taken: u64,
@@ -59,6 +67,11 @@ impl ClientPlayer {
             script: setup.script.clone(),
             strict,
             machine: setup.machine.unwrap_or(Machine::numbered(seat.number())),
+            clock: setup.clock,
+            clock_news: setup.clock_news,
+            asleep: setup.asleep.clone(),
+            step_nanos: setup.step_nanos,
+            busy_until: Moment::ZERO,
             turns_per_second: setup.turns_per_second,
             turns_taken: 0,
             render: setup.render.clone(),
@@ -69,18 +82,49 @@ impl ClientPlayer {
     }
 
     /// From now on this client runs.
-    pub(super) fn enter(&self, now: Moment) {
+    fn enter(&self, now: Moment) {
         environment::enter(self.machine.at(now));
+    }
+
+    pub(super) fn connected(&mut self, now: Moment) {
+        self.client.handle_connected(self.clock.read(now));
+    }
+
+    pub(super) fn disconnected(&mut self, now: Moment) {
+        self.client.handle_disconnected(self.clock.read(now));
+    }
+
+    pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) {
+        let withheld = || matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Pong { .. }));
+        if self.clock_news == ClockNews::Withheld && withheld() {
+            return;
+        }
+        self.enter(now);
+        // A client that is over says so by its event, which the record keeps.
+        let _ = self.client.handle_message(bytes, self.clock.read(now));
     }
 
     /// The moment of its next turn, when one is due up to `now`.
     pub(super) fn next_turn(&mut self, now: Moment, last: Option<Moment>) -> Option<Moment> {
         let Some(rate) = self.turns_per_second else {
-            return last.is_none().then_some(now);
+            return (last.is_none() && self.is_free(now)).then_some(now);
         };
-        let due = Moment::from_nanos(self.turns_taken * 1_000_000_000 / u64::from(rate.get()));
-        self.turns_taken += u64::from(due <= now);
-        (due <= now).then_some(due)
+        loop {
+            let own = Moment::from_nanos(self.turns_taken * 1_000_000_000 / u64::from(rate.get()));
+            let due = self.clock.moment_of(own);
+            if due > now {
+                return None;
+            }
+            self.turns_taken += 1;
+            if self.is_free(due) {
+                return Some(due);
+            }
+        }
+    }
+
+    /// Whether it is awake and done with its last turn.
+    fn is_free(&self, now: Moment) -> bool {
+        now >= self.busy_until && !self.asleep.iter().any(|asleep| asleep.contains(&now))
     }
 
     /// One turn at `now`, when the clock has moved to authority tick `at`. Before tick 0 nothing is recorded of it.
@@ -93,7 +137,7 @@ impl ClientPlayer {
     }
 
     fn play_turn(&mut self, now: Moment, at: Option<Tick>, last_tick: Option<Tick>) {
-        self.client.handle_turn(now);
+        self.client.handle_turn(self.clock.read(now));
         self.submit_inputs(last_tick);
         let session = self.client.session();
         let queued_frames = session.map_or(0, Session::queued_frames);
@@ -102,9 +146,15 @@ impl ClientPlayer {
             oldest_checkpoint: session.oldest_checkpoint(),
         });
         let Ok(progress) = self.client.step() else { return };
+        self.busy_until = now.plus_nanos(self.step_nanos.saturating_mul(progress.steps as u64));
         let (Some(session), Some(at)) = (self.client.session(), at) else { return };
+        let (status, stats) = (self.client.status(), self.client.stats());
         self.record.turns.push(TurnSample {
             at,
+            began: now,
+            status,
+            input_delay_ticks: stats.input_delay_ticks,
+            backlog_is_stuck: stats.backlog_is_stuck,
             confirmed: session.confirmed(),
             received: session.received(),
             head: session.head(),

@@ -25,7 +25,7 @@ impl SimulatedMatch {
         self.happenings = happenings;
     }
 
-    fn run_happening(&mut self, happening: Happening, now: Moment) {
+    pub(super) fn run_happening(&mut self, happening: Happening, now: Moment) {
         match happening {
             Happening::Disconnect(player) => {
                 if let Some(connection) = self.players.disconnect(player, now, self.tick) {

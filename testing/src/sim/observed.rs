@@ -1,7 +1,7 @@
 //! What a simulated match observed: plain data, which the checkers judge and which tests may doctor.
 
 use retick_authority::room::{RoomEvent, RoomStats, SeatStats};
-use retick_core::client::{ClientConfig, ClientEvent, ClientStats, EndReason};
+use retick_core::client::{ClientConfig, ClientEvent, ClientStats, ClientStatus, EndReason};
 use retick_core::digest::{Checksum, Digest};
 use retick_core::event::{EventKey, EventLife};
 use retick_core::frame::Frame;
@@ -9,7 +9,7 @@ use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::Capabilities;
 use retick_core::seat::Seat;
 use retick_core::session::{DroppedEvents, Progress, Standing};
-use retick_core::tick::Tick;
+use retick_core::tick::{Moment, Tick};
 use retick_core::wire::RoomRules;
 
 use crate::net::LinkStats;
@@ -20,6 +20,14 @@ use crate::strict::{StrictCounters, Violation};
 pub struct TurnSample {
     /// The authority tick that the clock had moved to.
     pub at: Tick,
+    /// When it began.
+    pub began: Moment,
+    /// Where the client said that it stood.
+    pub status: ClientStatus,
+    /// The input delay in force.
+    pub input_delay_ticks: u16,
+    /// Whether the client said that its backlog can't shrink.
+    pub backlog_is_stuck: bool,
     /// Ticks confirmed and applied.
     pub confirmed: Tick,
     /// Ticks whose frames were received.
@@ -122,6 +130,16 @@ pub struct ClientRecord {
     pub strict: Option<StrictCounters>,
     /// Every breach of the runtime's contract, if it was a strict one.
     pub violations: Vec<Violation>,
+}
+
+impl ClientRecord {
+    /// The states of the snapshots from which its session was built, in order (A7).
+    pub fn hydrations(&self) -> impl Iterator<Item = Tick> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            ClientEvent::Hydrated { tick, .. } => Some(*tick),
+            _ => None,
+        })
+    }
 }
 
 /// Everything observed of one raw seat.

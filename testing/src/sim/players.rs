@@ -4,7 +4,7 @@ use retick_authority::room::ConnectionId;
 use retick_core::client::Client;
 use retick_core::seat::Seat;
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::ClientMessage;
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::client::ClientPlayer;
 use super::observed::{ClientRecord, RawRecord};
@@ -45,10 +45,14 @@ pub(super) enum Kind {
 pub(super) struct Player {
     pub(super) kind: Kind,
     pub(super) connection: Option<ConnectionId>,
+    /// The tick of the lobby in which it connects; `None` for who comes while the match runs.
+    pub(super) enters_at: Option<u64>,
     up: Link,
     /// Carries what is no input where the link may lose or reorder messages.
     up_control: Link,
     down: Link,
+    /// The chunk of a snapshot that is damaged on its way to it, once.
+    pub(super) damaged_chunk: Option<u32>,
     bytes_under_way: usize,
     most_bytes_under_way: usize,
 }
@@ -59,7 +63,31 @@ impl Player {
         let link = |profile, name: &str| Link::new(profile, seed, &format!("{name} {seat}"));
         let up_control = link(up.without_faults(), "control");
         let (up, down) = (link(up, "up"), link(down, "down"));
-        Player { kind, connection: None, up, up_control, down, bytes_under_way: 0, most_bytes_under_way: 0 }
+        Player {
+            kind,
+            connection: None,
+            enters_at: Some(0),
+            up,
+            up_control,
+            down,
+            damaged_chunk: None,
+            bytes_under_way: 0,
+            most_bytes_under_way: 0,
+        }
+    }
+
+    /// What arrives of a message.
+    fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut arrived = bytes.to_vec();
+        let is_hit =
+            |index| matches!(RoomMessage::decode(bytes), Ok(RoomMessage::SnapshotChunk { index: i, .. }) if i == index);
+        if self.damaged_chunk.is_some_and(is_hit) {
+            self.damaged_chunk = None;
+            // The chunk's own bytes are the last ones.
+            let place = arrived.len() / 2;
+            arrived[place] ^= 1;
+        }
+        arrived
     }
 
     fn link_for(&mut self, bytes: &[u8]) -> &mut Link {
@@ -86,7 +114,7 @@ impl Players {
         self.next_connection += 1;
         self.list[player].connection = Some(connection);
         match &mut self.list[player].kind {
-            Kind::Client(client) => client.client.handle_connected(now),
+            Kind::Client(client) => client.connected(now),
             Kind::Raw(raw) => {
                 let hello = raw.hello();
                 self.post_to_room(player, now, hello);
@@ -102,7 +130,7 @@ impl Players {
         self.mailbox.drop_if(|parcel| parcel.connection() == Some(connection));
         self.list[player].bytes_under_way = 0;
         if let Kind::Client(client) = &mut self.list[player].kind {
-            client.client.handle_disconnected(now);
+            client.disconnected(now);
         }
         self.drain(player, now, at);
         Some(connection)
@@ -150,7 +178,8 @@ impl Players {
         receiver.most_bytes_under_way = receiver.most_bytes_under_way.max(receiver.bytes_under_way);
         let due = if self.links_bypassed { Some(now) } else { receiver.down.send(now).next() };
         if let Some(due) = due {
-            self.mailbox.post(due, Parcel::ToPlayer { connection, player, bytes: bytes.to_vec() });
+            let bytes = self.list[player].damage(bytes);
+            self.mailbox.post(due, Parcel::ToPlayer { connection, player, bytes });
         }
     }
 
@@ -168,11 +197,7 @@ impl Players {
         let receiver = &mut self.list[player];
         receiver.bytes_under_way = receiver.bytes_under_way.saturating_sub(bytes.len());
         match &mut receiver.kind {
-            Kind::Client(client) => {
-                client.enter(now);
-                // A client that is over says so by its event, which the record keeps.
-                let _ = client.client.handle_message(bytes, now);
-            }
+            Kind::Client(client) => client.receive(bytes, now),
             Kind::Raw(raw) => {
                 if let Some(answer) = raw.receive(bytes) {
                     self.post_to_room(player, now, answer);

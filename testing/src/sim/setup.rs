@@ -1,18 +1,20 @@
 //! How a simulated match is set up: seats in order, each with a real client or a raw seat, and the rules of the room.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 
-use retick_authority::room::{RoomConfig, StartPolicy};
+use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
 use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatCount};
-use retick_core::tick::{Tick, TickRate};
+use retick_core::tick::{Moment, Tick, TickRate};
 
 use super::SimulatedMatch;
+use super::own_clock::OwnClock;
 use super::raw::RawSeat;
 use crate::environment::Machine;
 use crate::net::LinkProfile;
@@ -39,16 +41,38 @@ pub struct ClientSetup {
     pub factory: Option<Arc<dyn RuntimeFactory>>,
     /// The machine that it runs on; that of its seat's number if there is none.
     pub machine: Option<Machine>,
-    /// Turns per second; one in every authority tick if there is none.
+    /// How fast its clock runs.
+    pub clock: OwnClock,
+    /// Whether it hears where the room's clock is, after the start.
+    pub clock_news: ClockNews,
+    /// The tick of the lobby in which it connects; the seats are taken in that order.
+    pub enters_at: u64,
+    /// While one of these lasts, it takes no turn.
+    pub asleep: Vec<Range<Moment>>,
+    /// How long a step takes, in nanoseconds: no turn begins before the steps of the last one are done.
+    pub step_nanos: u64,
+    /// Turns per second of its own clock; one in every authority tick if there is none.
     pub turns_per_second: Option<NonZeroU32>,
     /// What draws the game after each turn.
     pub render: Option<Render>,
     /// Whether its checksum reports reach the room.
     pub reporting: Reporting,
+    /// The first time that a snapshot's chunk of this number is sent to it, one of its bits is flipped.
+    pub damaged_chunk: Option<u32>,
 }
 
 /// Draws the game, from what a client shows of it.
 pub type Render = Arc<dyn Fn(&Client) + Send + Sync>;
+
+/// Whether a client hears where the room's clock is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClockNews {
+    /// Its pings are answered.
+    #[default]
+    Heard,
+    /// No answer reaches it: it goes by its own clock from the start on.
+    Withheld,
+}
 
 /// Whether a client's checksum reports reach the room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -70,9 +94,15 @@ impl ClientSetup {
             script: Arc::new(script),
             factory: None,
             machine: None,
+            clock: OwnClock::default(),
+            clock_news: ClockNews::default(),
+            enters_at: 0,
+            asleep: Vec::new(),
+            step_nanos: 0,
             turns_per_second: None,
             render: None,
             reporting: Reporting::default(),
+            damaged_chunk: None,
         }
     }
 
@@ -87,6 +117,14 @@ impl ClientSetup {
     #[must_use]
     pub fn latency_ticks(mut self, rate: TickRate, ticks: u64) -> ClientSetup {
         (self.up, self.down) = (LinkProfile::ticks(rate, ticks), LinkProfile::ticks(rate, ticks));
+        self
+    }
+
+    /// The client's process stands still for so long: no turn is taken, and what arrives waits for the end.
+    #[must_use]
+    pub fn frozen(mut self, during: Range<Moment>) -> ClientSetup {
+        self.down.stalls.push(during.clone());
+        self.asleep.push(during);
         self
     }
 
@@ -121,6 +159,8 @@ pub struct MatchSetup {
     pub(super) happenings: Vec<(Tick, Happening)>,
     pub(super) last_tick: Option<Tick>,
     pub(super) strict: bool,
+    /// Players that are not there when the match begins.
+    pub(super) late: Vec<usize>,
     config: SessionConfig,
     match_seed: SessionSeed,
     seats: Option<u8>,
@@ -134,6 +174,8 @@ pub struct MatchSetup {
     pub grace_millis: u64,
     /// Ticks before tick 0 in which everyone is connected.
     pub lobby_ticks: u64,
+    /// How the room takes snapshots, and how long it keeps history (A7).
+    pub donation: DonationConfig,
 }
 
 impl MatchSetup {
@@ -154,6 +196,8 @@ impl MatchSetup {
             checksum_cadence_ticks: defaults::DEFAULT_CHECKSUM_CADENCE_TICKS,
             grace_millis: defaults::DEFAULT_GRACE_MILLIS,
             lobby_ticks: DEFAULT_LOBBY_TICKS,
+            donation: DonationConfig::default(),
+            late: Vec::new(),
         }
     }
 
@@ -197,6 +241,14 @@ impl MatchSetup {
     pub fn client(mut self, setup: ClientSetup) -> MatchSetup {
         self.players.push(PlayerSetup::Client(Box::new(setup)));
         self
+    }
+
+    /// The next seat is a real client's that joins at authority tick `at`, when the match runs. Only others that join later may follow.
+    #[must_use]
+    pub fn late_client(mut self, at: u64, setup: ClientSetup) -> MatchSetup {
+        let player = self.players.len();
+        self.late.push(player);
+        self.client(setup).happening(at, Happening::Reconnect(player))
     }
 
     /// The next seat is a raw one.
@@ -262,6 +314,7 @@ impl MatchSetup {
         config.rules.checksum_cadence_ticks = self.checksum_cadence_ticks;
         config.grace_millis = self.grace_millis;
         config.start = StartPolicy::Manual;
+        config.donation = self.donation;
         config
     }
 }

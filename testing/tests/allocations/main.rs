@@ -12,11 +12,14 @@ use retick_core::frame::{Frame, SeatFrame};
 use retick_core::identity::MatchDescriptor;
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
 use retick_core::rng::SessionSeed;
+use retick_core::runner::{NetworkedOptions, Output as RunnerOutput, Runner, RunnerConfig, TransportEvent};
 use retick_core::runtime::{
     Capabilities, GameDescription, InitContext, NativeFactory, NoCommand, RuntimeFactory, Simulation, StepContext,
 };
 use retick_core::seat::{Generation, Presence, Seat, SeatCount};
-use retick_core::session::{Budget, InputRetention, LocalConfig, LocalSession, Retention, Session, SessionPolicy};
+use retick_core::session::{
+    Budget, HeldInputs, InputRetention, LocalConfig, LocalSession, Retention, Session, SessionPolicy,
+};
 use retick_core::tick::{Tick, TickRate};
 use serde::{Deserialize, Serialize};
 
@@ -226,5 +229,51 @@ fn i7_clients_allocate_nothing_per_turn() {
     }
     let confirmed = clients[0].session().unwrap().confirmed();
     assert!(confirmed > Tick::new(2900) && clients[1].stats().rollbacks > 100, "the match was played: {confirmed}");
+    assert_eq!(allocations, 0);
+}
+
+/// What one runner does in a tick, around the client that is counted above: it samples, copies messages and looks for changes.
+#[test]
+fn i7_runners_allocate_nothing_per_update() {
+    let factory = factory();
+    let mut room = Room::new(RoomConfig::new(descriptor(&factory)), RoomSecret([1; 32])).unwrap();
+    let mut runners = [0, 1].map(|_| {
+        let mut runner = Runner::new(RunnerConfig::default(), factory.clone()).unwrap();
+        let link = runner.start_networked(NetworkedOptions::default()).unwrap();
+        runner.handle_transport(link, TransportEvent::Connected);
+        (runner, link)
+    });
+    let mut allocations = 0;
+    for tick in 0..3000u64 {
+        let now = TickRate::Hz60.moment_of(Tick::new(tick));
+        for ((runner, _), number) in runners.iter_mut().zip(0..) {
+            if tick == 0 {
+                room.handle_connected(ConnectionId(number), now);
+            }
+            let counted = measure(|| {
+                runner.apply_input(&[value(usize::from(number == 1), tick)]).unwrap();
+                runner.update(1000.0 / 60.0, &mut HeldInputs).unwrap();
+                assert!(runner.snapshot().alpha < 1.0);
+            });
+            allocations += if tick > 1000 { counted.count_total } else { 0 };
+            while let Some(output) = runner.poll_output() {
+                if let RunnerOutput::Transmit { bytes, .. } = output {
+                    room.handle_message(ConnectionId(number), bytes, now);
+                }
+            }
+        }
+        room.handle_timeout(now);
+        while let Some(output) = room.poll_output() {
+            let RoomOutput::Transmit { to, bytes } = output else { continue };
+            for ((runner, link), number) in runners.iter_mut().zip(0..) {
+                if to.contains(&ConnectionId(number)) {
+                    let counted = measure(|| runner.handle_transport(*link, TransportEvent::Message(bytes)));
+                    allocations += if tick > 1000 { counted.count_total } else { 0 };
+                }
+            }
+        }
+    }
+    let snapshot = runners[0].0.snapshot();
+    assert!(snapshot.applied_through > Some(Tick::new(2900)) && snapshot.rollbacks > 100, "the match was played");
     assert_eq!(allocations, 0);
 }

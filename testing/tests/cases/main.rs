@@ -2,12 +2,14 @@
 
 mod a01;
 mod a03;
+mod catch_up;
 mod clients;
 mod d01;
 mod d02;
 mod d03;
 mod d05;
 mod d06;
+mod delay;
 mod k01;
 mod k02;
 mod k03;
@@ -17,5 +19,13 @@ mod k07;
 mod k07_observers;
 mod k09;
 mod k10;
+mod late_join;
+mod pace;
+mod r02;
 mod r04;
+mod r06;
+mod recovery;
+mod runners;
 mod support;
+mod t01;
+mod t03;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret};
-use retick_core::client::{Client, ClientConfig, Output};
+use retick_core::client::{Client, ClientConfig, InputDelay, Output};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_testing::fixtures::{tally_descriptor, tally_factory, zig_packed};
 
@@ -14,7 +14,10 @@ fn play(input_delay_ticks: u16) -> (Room, Client) {
     let factory = Arc::new(tally_factory());
     let mut room =
         Room::new(RoomConfig::new(tally_descriptor(&tally_factory(), 1, 1)), RoomSecret([1; 32])).expect("valid");
-    let mut client = Client::new(ClientConfig { input_delay_ticks, ..ClientConfig::default() }, Box::new(factory));
+    let mut client = Client::new(
+        ClientConfig { input_delay: InputDelay::Fixed(input_delay_ticks), ..ClientConfig::default() },
+        Box::new(factory),
+    );
     let me = ConnectionId(0);
     let mut waiting: Vec<Vec<u8>> = vec![];
     room.handle_connected(me, Moment::ZERO);

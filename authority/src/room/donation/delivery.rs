@@ -1,0 +1,293 @@
+//! The room's side towards a newcomer: the newest snapshot, in a transfer of its own, a bounded amount in each call (A7).
+
+use retick_core::seat::Generation;
+use retick_core::tick::Tick;
+use retick_core::wire::{CloseReason, NoSnapshot, RoomMessage, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId};
+
+use super::kept::{Kept, Verdict};
+use super::{Donation, DonationConfig};
+use crate::room::Room;
+use crate::room::clock::RoomTime;
+use crate::room::connections::Feed;
+use crate::room::event::ConnectionId;
+use crate::room::history::History;
+use crate::room::outbox::Outbox;
+
+/// Most newcomers that are sent chunks at a time; the others wait for their turn.
+pub const MAX_DELIVERIES: usize = 8;
+/// Chunks that are under way to one newcomer: half of what may be, so that the frames beside them never make a slow consumer of
+/// somebody who reads (A11).
+pub const DELIVERY_WINDOW_CHUNKS: u32 = SNAPSHOT_WINDOW_CHUNKS / 2;
+/// Most chunks that one call sends to all newcomers together; at most one to each.
+pub const MAX_SNAPSHOT_CHUNKS_PER_CALL: usize = 4;
+/// How often a newcomer is given a snapshot before it is given up. The second time it is the same, for the way may have damaged it;
+/// from the third time on another donor's.
+pub const MAX_SNAPSHOT_ATTEMPTS: u8 = 3;
+
+const _: () = assert!(DELIVERY_WINDOW_CHUNKS > 0);
+
+/// Where a newcomer stands that gets a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::room) struct Hydration {
+    /// The first tick that it has no frame of.
+    next: Tick,
+    since: RoomTime,
+    told: Option<NoSnapshot>,
+    /// Snapshots that it could not use.
+    failures: u8,
+    /// The last snapshot that it could not use, once it had it twice.
+    refused: Option<u64>,
+    delivery: Option<Delivery>,
+}
+
+/// One transfer to a newcomer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Delivery {
+    transfer: TransferId,
+    /// Serial of the snapshot.
+    snapshot: u64,
+    chunks: u32,
+    /// Whether the newcomer has said where to begin.
+    begun: bool,
+    sent: u32,
+    acknowledged: u32,
+    progressed: RoomTime,
+}
+
+impl Hydration {
+    pub(in crate::room) fn new(next: Tick, since: RoomTime) -> Hydration {
+        Hydration { next, since, told: None, failures: 0, refused: None, delivery: None }
+    }
+
+    fn may_get(&self, kept: &Kept) -> bool {
+        self.refused.is_none_or(|refused| kept.serial > refused)
+    }
+}
+
+/// What one call sends, and to whom no more.
+struct Call<'a> {
+    time: RoomTime,
+    generation: Generation,
+    config: DonationConfig,
+    donation: &'a mut Donation,
+    history: &'a History,
+    outbox: &'a mut Outbox,
+    chunks_left: usize,
+    deliveries: usize,
+    /// Serial of the oldest snapshot that somebody is being sent.
+    oldest_used: Option<u64>,
+    /// One newcomer that is given up; the next one in the next call.
+    given_up: Option<(ConnectionId, CloseReason)>,
+}
+
+impl Room {
+    /// Sends newcomers the next chunks of their snapshots, and gives up who can't have one.
+    pub(in crate::room) fn send_snapshots(&mut self) {
+        let (time, generation, config) = (self.clock.time(), self.config.descriptor.generation(), self.config.donation);
+        let Room { connections, donation, history, outbox, .. } = self;
+        // Said anew by whoever waits.
+        donation.wanted = false;
+        // As many as the last call left, at most: they begin here alone.
+        let deliveries = donation.deliveries;
+        let (chunks_left, oldest_used, given_up) = (MAX_SNAPSHOT_CHUNKS_PER_CALL, None, None);
+        let mut call = Call {
+            time,
+            generation,
+            config,
+            donation,
+            history,
+            outbox,
+            chunks_left,
+            deliveries,
+            oldest_used,
+            given_up,
+        };
+        let (mut oldest_catching_up, mut left) = (None, 0);
+        for (connection, feed) in connections.feeds_mut() {
+            call.serve(connection, feed);
+            match *feed {
+                Feed::CatchUp { next } => {
+                    oldest_catching_up = Some(oldest_catching_up.map_or(next, |oldest: Tick| oldest.min(next)));
+                }
+                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => left += 1,
+                Feed::Hydrate(_) | Feed::Live => {}
+            }
+        }
+        let Call { oldest_used, given_up, .. } = call;
+        self.donation.deliveries = left;
+        self.donation.shelf.drop_unused(oldest_used);
+        self.forget_history(oldest_catching_up);
+        if let Some((connection, reason)) = given_up {
+            self.give_up(connection, reason);
+        }
+    }
+
+    fn give_up(&mut self, connection: ConnectionId, reason: CloseReason) {
+        self.stats.unhydrated_connections += 1;
+        self.eject(connection, reason);
+    }
+
+    /// A newcomer has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept some of them.
+    pub(super) fn handle_progress(
+        &mut self,
+        from: ConnectionId,
+        transfer: TransferId,
+        next: u32,
+    ) -> Result<(), CloseReason> {
+        let time = self.clock.time();
+        let Some((feed, hydration, mut delivery)) = self.delivery_of(from, transfer) else {
+            self.stats.stray_transfers += 1;
+            return Ok(());
+        };
+        let is_possible = if delivery.begun {
+            (delivery.acknowledged..=delivery.sent).contains(&next)
+        } else {
+            next <= delivery.chunks
+        };
+        if !is_possible {
+            return Err(CloseReason::Malformed);
+        }
+        if next > delivery.acknowledged || !delivery.begun {
+            delivery.progressed = time;
+        }
+        (delivery.acknowledged, delivery.sent, delivery.begun) = (next, delivery.sent.max(next), true);
+        *feed = Feed::Hydrate(Hydration { delivery: Some(delivery), ..hydration });
+        if next == delivery.chunks {
+            self.go_on_behind(from, delivery.snapshot);
+        }
+        Ok(())
+    }
+
+    /// The newcomer has its state; the frames since come next.
+    fn go_on_behind(&mut self, connection: ConnectionId, snapshot: u64) {
+        let tick = self.donation.shelf.get(snapshot).map(|kept| kept.header.tick);
+        if let (Some(next), Some(feed)) = (tick, self.connections.feed_mut(connection)) {
+            *feed = Feed::CatchUp { next };
+        }
+    }
+
+    /// A newcomer could not use what it was sent.
+    pub(super) fn handle_hydration_failed(
+        &mut self,
+        from: ConnectionId,
+        transfer: TransferId,
+    ) -> Result<(), CloseReason> {
+        let time = self.clock.time();
+        let Some((feed, hydration, delivery)) = self.delivery_of(from, transfer) else {
+            self.stats.stray_transfers += 1;
+            return Ok(());
+        };
+        let failures = hydration.failures + 1;
+        if failures >= MAX_SNAPSHOT_ATTEMPTS {
+            return Err(CloseReason::NoHistory(NoSnapshot::Mismatch));
+        }
+        let refused = if failures > 1 { Some(delivery.snapshot) } else { None };
+        *feed = Feed::Hydrate(Hydration { since: time, told: None, failures, refused, delivery: None, ..hydration });
+        self.stats.failed_deliveries += 1;
+        let donor = refused.and_then(|serial| self.donation.shelf.get(serial)).and_then(|kept| kept.donor);
+        if let Some(donor) = donor {
+            self.donation.distrusted.insert(donor);
+        }
+        Ok(())
+    }
+
+    fn delivery_of(&mut self, from: ConnectionId, transfer: TransferId) -> Option<(&mut Feed, Hydration, Delivery)> {
+        let feed = self.connections.feed_mut(from)?;
+        let Feed::Hydrate(hydration) = *feed else { return None };
+        let delivery = hydration.delivery.filter(|delivery| delivery.transfer == transfer)?;
+        Some((feed, hydration, delivery))
+    }
+}
+
+impl Call<'_> {
+    fn serve(&mut self, connection: ConnectionId, feed: &mut Feed) {
+        match *feed {
+            Feed::Hydrate(hydration) => *feed = self.hydrate(connection, hydration),
+            // What it was to get next is forgotten: it begins again behind a snapshot.
+            Feed::CatchUp { next } if next < self.history.first() => {
+                *feed = Feed::Hydrate(Hydration::new(next, self.time));
+            }
+            Feed::CatchUp { .. } | Feed::Live => {}
+        }
+    }
+
+    fn hydrate(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+        let is_kept = |delivery: &Delivery| self.donation.shelf.get(delivery.snapshot).is_some();
+        hydration.delivery = hydration.delivery.filter(is_kept);
+        if let Some(delivery) = hydration.delivery {
+            hydration.delivery = Some(self.send_chunk(connection, delivery));
+            return Feed::Hydrate(hydration);
+        }
+        let history = self.history;
+        let newest = self.donation.shelf.newest().filter(|kept| kept.header.tick >= history.first());
+        match newest.filter(|kept| hydration.may_get(kept)).map(|kept| (kept.header, kept.serial, kept.verdict)) {
+            Some(_) if self.deliveries >= MAX_DELIVERIES => {}
+            Some((header, serial, verdict)) => {
+                hydration.delivery = Some(self.offer(connection, header, serial, verdict));
+            }
+            None => return self.wait(connection, hydration),
+        }
+        Feed::Hydrate(hydration)
+    }
+
+    fn offer(&mut self, connection: ConnectionId, header: SnapshotHeader, snapshot: u64, verdict: Verdict) -> Delivery {
+        let transfer = self.donation.next_transfer();
+        let header = SnapshotHeader { transfer, generation: self.generation, ..header };
+        let verified = verdict == Verdict::Verified;
+        self.outbox.transmit([connection], &RoomMessage::Snapshot { header, verified });
+        self.deliveries += 1;
+        self.note_used(snapshot);
+        let (chunks, progressed) = (header.chunk_count(), self.time);
+        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed }
+    }
+
+    fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
+        self.note_used(delivery.snapshot);
+        if self.time >= delivery.progressed.plus_millis(self.config.transfer_timeout_millis) {
+            self.given_up = Some((connection, CloseReason::SlowConsumer));
+            return delivery;
+        }
+        if !delivery.begun {
+            return delivery;
+        }
+        if delivery.sent == delivery.acknowledged {
+            // Whoever owes nothing is not slow.
+            delivery.progressed = self.time;
+        }
+        let window = delivery.acknowledged.saturating_add(DELIVERY_WINDOW_CHUNKS).min(delivery.chunks);
+        let kept = self.donation.shelf.get(delivery.snapshot);
+        if let Some(kept) = kept.filter(|_| self.chunks_left > 0 && delivery.sent < window) {
+            let (transfer, index, bytes) = (delivery.transfer, delivery.sent, kept.chunk(delivery.sent));
+            self.outbox.transmit([connection], &RoomMessage::SnapshotChunk { transfer, index, bytes });
+            delivery.sent += 1;
+            self.chunks_left -= 1;
+        }
+        delivery
+    }
+
+    /// There is none for it. It is told why, and gets the frames instead when there are all of them.
+    fn wait(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+        self.donation.wanted = true;
+        let Some(failure) = self.donation.failure.filter(|failure| failure.at >= hydration.since) else {
+            return Feed::Hydrate(hydration);
+        };
+        let cause = failure.cause;
+        if hydration.told != Some(cause) {
+            self.outbox.transmit([connection], &RoomMessage::NoSnapshot { cause });
+            hydration.told = Some(cause);
+        }
+        if hydration.next >= self.history.first() {
+            return Feed::CatchUp { next: hydration.next };
+        }
+        let is_over = self.time >= hydration.since.plus_millis(self.config.hydration_millis);
+        // No other donor has a smaller state.
+        if is_over || cause == NoSnapshot::TooLarge {
+            self.given_up = Some((connection, CloseReason::NoHistory(cause)));
+        }
+        Feed::Hydrate(hydration)
+    }
+
+    fn note_used(&mut self, snapshot: u64) {
+        self.oldest_used = Some(self.oldest_used.map_or(snapshot, |oldest| oldest.min(snapshot)));
+    }
+}

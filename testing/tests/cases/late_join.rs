@@ -1,0 +1,98 @@
+//! Late joins beside R02 (A7, T1): everyone converges, and a twin whose donated state is not its own is caught.
+
+use std::sync::Arc;
+
+use retick_core::client::{Client, ClientEvent};
+use retick_core::tick::Tick;
+use retick_testing::assert::{LateJoinFault, assert_late_join_hydration, check_late_join_hydration};
+use retick_testing::checkers::Breach;
+use retick_testing::fixtures::{ent_factory, press_packed, tally_factory, zig};
+use retick_testing::sim::{ClientSetup, MatchSetup};
+use retick_testing::twins::{FlippedSum, flipped_factory};
+
+use crate::support::{RATE, authority_tally, client, seat, shown_tally, tally_match};
+
+fn player() -> ClientSetup {
+    client(zig).latency_ticks(RATE, 2)
+}
+
+#[test]
+fn t1_a_late_joiner_is_built_from_a_donated_state_and_converges() {
+    let proof = assert_late_join_hydration(Arc::new(tally_factory()), &player(), 200, 700);
+    assert_eq!((proof.tick, proof.verified), (Tick::new(121), true));
+    assert!(proof.states >= 3, "{proof:?}");
+    // A state with random streams and entities in it.
+    let player = ClientSetup::new(press_packed).latency_ticks(RATE, 2);
+    let proof = assert_late_join_hydration(Arc::new(ent_factory()), &player, 300, 700);
+    assert!(proof.verified && proof.states >= 3, "{proof:?}");
+}
+
+#[test]
+fn t1_a_joiner_with_another_state_is_caught() {
+    // The joiner's own machine flips a bit behind the state that it was given.
+    let twin = flipped_factory::<FlippedSum, 2, 300>();
+    let setup = || tally_match().client(player()).client(player());
+    let joiner = player().factory(Arc::new(twin));
+    match check_late_join_hydration(setup(), joiner, 200, 700) {
+        Err(LateJoinFault::Breaches(breaches)) => {
+            assert!(
+                matches!(breaches[0], Breach::State { seat: s, tick, .. } if s == seat(2) && tick == Tick::new(361))
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    // One that comes when nothing is left to be compared proves nothing.
+    let late = check_late_join_hydration(setup(), player(), 560, 590);
+    assert_eq!(late, Err(LateJoinFault::NothingCompared));
+}
+
+#[test]
+fn a7_joiners_come_and_go_in_a_long_match_whose_history_is_bounded() {
+    let mut setup = tally_match().hard_tolerance_ticks(20).client(player()).client(player());
+    for at in [400, 3_000, 3_000, 6_000, 9_500] {
+        setup = setup.late_client(at, player());
+    }
+    let mut sim = setup.disconnect(5_000, 0).reconnect(5_100, 0).last_tick(10_000).build();
+    let mut most = 0;
+    while sim.authority_tick() < Tick::new(10_100) {
+        sim.advance();
+        most = most.max(sim.room().frontier().since(sim.room().history_start()));
+    }
+    assert!(most <= 45 * 60 + 2 * 120 + 256, "{most} frames were kept");
+    sim.run_until_confirmed(10_000);
+    let report = sim.finish();
+    assert!(report.room.snapshots >= 4 && report.desyncs() == 0);
+    let end = authority_tally(&report, 10_000);
+    for record in &report.clients {
+        assert_eq!(shown_tally(record), end, "seat {}", record.seat);
+        let hydrated = record.events.iter().any(|(_, event)| matches!(event, ClientEvent::Hydrated { .. }));
+        // The first newcomer missed less than ten seconds.
+        assert_eq!(hydrated, record.seat.index() > 2, "seat {}", record.seat);
+    }
+}
+
+#[test]
+fn a7_a_client_that_was_away_for_too_long_is_built_anew_and_its_donors_play_on() {
+    let mut setup = tally_match().hard_tolerance_ticks(20).client(player()).client(player()).client(player());
+    setup.donation.history_millis = 5_000;
+    setup.grace_millis = 60_000;
+    let mut sim = setup.disconnect(300, 2).reconnect(1_200, 2).last_tick(2_000).build();
+    sim.run_until_confirmed(2_000);
+    let session = sim.client(2).and_then(Client::session).expect("it plays");
+    assert_eq!(session.confirmed(), Tick::new(2_000));
+    let report = sim.finish();
+    let away = &report.clients[2];
+    assert_eq!(away.hydrations().count(), 1);
+    assert!(away.frames.windows(2).any(|pair| pair[1].tick().since(pair[0].tick()) > 500), "guard: it has a gap");
+    let end = authority_tally(&report, 2_000);
+    assert!(report.clients.iter().all(|client| shown_tally(client) == end));
+}
+
+#[test]
+fn a7_the_setup_of_a_late_joiner_is_that_of_a_seat() {
+    let mut sim = MatchSetup::new(Arc::new(tally_factory())).client(player()).late_client(30, player()).build();
+    sim.run_ticks(20);
+    assert!(sim.client(1).is_some_and(|client| client.seat().is_none()));
+    sim.run_ticks(60);
+    assert_eq!(sim.client(1).and_then(Client::seat), Some(seat(1)));
+}
