@@ -39,6 +39,11 @@ impl Room {
         self.fences.current()
     }
 
+    /// The fence of the frame before `S(tick)`, which names its history; `None` for `S(0)`, and for states that are not reached (A12).
+    pub fn fence_before(&self, tick: Tick) -> Option<u32> {
+        self.fences.before(tick).filter(|_| tick <= self.frontier())
+    }
+
     /// Whether the room was restored, and waits for frames that its log may lack; it confirms nothing meanwhile (A12).
     pub fn is_recovering(&self) -> bool {
         self.phase == Phase::Recovering

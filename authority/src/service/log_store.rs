@@ -22,7 +22,7 @@ use super::error::LogStoreError;
 use super::log_writer::{LogOpener, LogSource};
 use super::room_log::{FolderLog, LogEnd, RoomLog};
 use crate::log::FrameLog;
-use crate::log::file::{Directory, Durability as FileDurability, FileLog, FileLogConfig, FileLogError};
+use crate::log::file::{Directory, Durability as FileDurability, FileLog, FileLogConfig, FileLogError, load_snapshot};
 use crate::room::{Durability, Output, RestoreError, Room};
 
 /// Default of [`LogSettings::max_ended_rooms`].
@@ -170,8 +170,24 @@ impl LogStore {
             Box::new(log).end(LogEnd::RoomEnded);
             return Ok(None);
         }
+        self.restore_snapshot(code, &mut room);
         info!(%code, frontier = %room.frontier(), fence = room.fence(), cut_bytes, "a room was restored");
         Ok(Some(RestoredRoom { code, room, log: LogSource::Open(Box::new(log)) }))
+    }
+
+    /// Gives the room the snapshot beside its log, if that is of the room's history. It does without one.
+    fn restore_snapshot(&self, code: RoomCode, room: &mut Room) {
+        let stored = match load_snapshot(&folder_of(&self.settings, code)) {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return,
+            Err(error) => return warn!(%code, %error, "a snapshot is not used"),
+        };
+        let is_own = stored.generation == room.descriptor().generation()
+            && stored.tick <= room.frontier()
+            && stored.fence == room.fence_before(stored.tick);
+        if is_own && let Err(error) = room.restore_snapshot(stored.bytes) {
+            warn!(%code, %error, "a snapshot is not used");
+        }
     }
 
     /// Moves what can't be restored out of the way, whole.
@@ -226,7 +242,8 @@ fn open_log(settings: &LogSettings, code: RoomCode) -> Result<FolderLog, FileLog
             warn!(folder = %folder.display(), %error, "the log of a room that ended stays where it is");
         }
     });
-    Ok(FolderLog { log, durability: settings.durability, on_end })
+    let folder = folder_of(settings, code);
+    Ok(FolderLog { folder, log, durability: settings.durability, on_end })
 }
 
 /// Keeps a room's folder among the newest `most` of those that ended.

@@ -8,6 +8,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::room_log::{LogEnd, RoomLog, RoomLogError, Urgency};
 use crate::log::Record;
+use crate::log::file::StoredSnapshot;
 
 /// Opens a log, in a thread that may block.
 pub(super) type LogOpener = Box<dyn FnOnce() -> Result<Box<dyn RoomLog>, RoomLogError> + Send>;
@@ -34,6 +35,7 @@ struct Batch {
     /// Each record's number and where it ends.
     records: Vec<(u64, usize)>,
     urgency: Urgency,
+    snapshot: Option<StoredSnapshot>,
 }
 
 impl Batch {
@@ -41,6 +43,7 @@ impl Batch {
         self.bytes.clear();
         self.records.clear();
         self.urgency = Urgency::Frames;
+        self.snapshot = None;
     }
 
     fn write(&self, log: &mut dyn RoomLog, now: Moment) -> Result<Option<u64>, RoomLogError> {
@@ -49,7 +52,9 @@ impl Batch {
             log.append(*sequence, &self.bytes[start..*end])?;
             start = *end;
         }
-        log.settle(self.urgency, now)
+        let kept = log.settle(self.urgency, now)?;
+        self.snapshot.iter().for_each(|snapshot| log.keep_snapshot(snapshot));
+        Ok(kept)
     }
 }
 
@@ -102,6 +107,11 @@ impl LogWriter {
         }
     }
 
+    /// Takes in the room's newest snapshot, which is kept behind the records before it.
+    pub(super) fn keep_snapshot(&mut self, snapshot: StoredSnapshot) {
+        self.waiting.snapshot = Some(snapshot);
+    }
+
     /// Forces everything to the disk with the next batch.
     pub(super) fn hurry(&mut self) {
         self.waiting.urgency = Urgency::End;
@@ -110,7 +120,8 @@ impl LogWriter {
     /// Begins to write what waits, unless a batch is being written.
     pub(super) fn write(&mut self, now: Moment) {
         let is_due = self.due.is_some_and(|due| due <= now);
-        let has_work = is_due || !self.waiting.records.is_empty() || self.waiting.urgency == Urgency::End;
+        let Batch { records, urgency, snapshot, .. } = &self.waiting;
+        let has_work = is_due || !records.is_empty() || *urgency == Urgency::End || snapshot.is_some();
         match std::mem::replace(&mut self.state, State::Failed) {
             State::Idle(source) if has_work => {
                 let batch = std::mem::replace(&mut self.waiting, std::mem::take(&mut self.spare));

@@ -1,8 +1,11 @@
 //! Where a service keeps a room's records (A12).
 
-use retick_core::tick::Moment;
+use std::path::PathBuf;
 
-use crate::log::file::{Directory, Durability, FileLog, FileLogError};
+use retick_core::tick::Moment;
+use tracing::warn;
+
+use crate::log::file::{Directory, Durability, FileLog, FileLogError, StoredSnapshot, store_snapshot};
 use crate::log::{FIRST_SEQUENCE, FrameLog, LogError};
 
 /// A record that a service could not keep.
@@ -55,6 +58,11 @@ pub trait RoomLog: Send {
     /// [`RoomLogError`]; the room ends then.
     fn settle(&mut self, urgency: Urgency, now: Moment) -> Result<Option<u64>, RoomLogError>;
 
+    /// Keeps the room's newest snapshot (A7), from which newcomers begin; a room does without it.
+    fn keep_snapshot(&mut self, snapshot: &StoredSnapshot) {
+        let _ = snapshot;
+    }
+
     /// When [`RoomLog::settle`] has something to do without a further record.
     fn next_settle(&self) -> Option<Moment> {
         None
@@ -83,6 +91,7 @@ impl<L: FrameLog<Error = LogError> + Send> RoomLog for L {
 
 /// A room's folder. One call of `fsync` covers everything that came in meanwhile.
 pub(super) struct FolderLog {
+    pub(super) folder: PathBuf,
     pub(super) log: FileLog<Directory>,
     pub(super) durability: Durability,
     /// What becomes of the folder.
@@ -104,6 +113,12 @@ impl RoomLog for FolderLog {
             (Durability::None, _) => Ok(self.log.next_sequence().checked_sub(1)),
         };
         Ok(synced?)
+    }
+
+    fn keep_snapshot(&mut self, snapshot: &StoredSnapshot) {
+        if let Err(error) = store_snapshot(&self.folder, snapshot) {
+            warn!(folder = %self.folder.display(), %error, "a snapshot was not kept");
+        }
     }
 
     fn next_settle(&self) -> Option<Moment> {

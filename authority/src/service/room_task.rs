@@ -20,7 +20,8 @@ use super::metrics::{Metrics, Traffic, refusal_name};
 use super::outbound::{Outbound, Overflow};
 use super::room_log::{LogEnd, RoomLogError};
 use super::status::{RoomPhase, RoomStatus};
-use crate::room::{CloseCause, ConnectionId, Output, Room, RoomEvent};
+use crate::log::file::StoredSnapshot;
+use crate::room::{CloseCause, ConnectionId, KeptSnapshot, Output, Room, RoomEvent};
 
 /// Most mail that waits for a room. A reader waits when it is full, and its socket with it.
 pub const MAX_WAITING_MAIL: usize = 512;
@@ -260,7 +261,7 @@ impl RoomTask {
 
     /// Drains the room's outputs, and gives the last record of a room that keeps none.
     fn drain(&mut self) -> Option<u64> {
-        let mut persisted = None;
+        let (mut persisted, mut snapshot_kept) = (None, false);
         while let Some(output) = self.room.poll_output() {
             match output {
                 Output::Transmit { to, bytes } => {
@@ -286,6 +287,7 @@ impl RoomTask {
                 }
                 Output::Event(event) => {
                     debug!(?event, "room event");
+                    snapshot_kept |= matches!(event, RoomEvent::SnapshotKept { .. });
                     if let RoomEvent::SeatClaimed { seat, connection, .. }
                     | RoomEvent::SeatResumed { seat, connection, .. } = event
                     {
@@ -299,7 +301,19 @@ impl RoomTask {
                 }
             }
         }
+        if snapshot_kept {
+            self.keep_snapshot();
+        }
         persisted
+    }
+
+    /// Keeps the room's newest snapshot beside its log (A7).
+    fn keep_snapshot(&mut self) {
+        let Some(log) = self.log.as_mut().filter(|log| log.outlives_service()) else { return };
+        if let Some(KeptSnapshot { tick, bytes, .. }) = self.room.newest_snapshot() {
+            let (generation, fence) = (self.room.descriptor().generation(), self.room.fence_before(tick));
+            log.keep_snapshot(StoredSnapshot { generation, tick, fence, bytes: bytes.to_vec() });
+        }
     }
 
     fn close_slow_consumers(&mut self) {
