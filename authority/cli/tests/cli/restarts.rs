@@ -177,7 +177,7 @@ async fn kill_fifty_times(name: &str, durability: &[&str]) {
     for ((outcome, story), seat) in outcomes.iter().zip(&stories).zip(descriptor.seats().seats()) {
         let story = story.lock().unwrap();
         assert_eq!((&outcome.end, outcome.client.seat()), (&NetEnd::Stopped, Some(seat)));
-        assert_eq!(outcome.lost_transports, KILLS);
+        assert!(outcome.lost_transports >= KILLS, "{}", outcome.lost_transports);
         assert!(story.seats.iter().zip(0..).all(|(joined, time)| *joined == (seat, time > 0)), "{:?}", story.seats);
         // The log may lack the newest frames of an interval, but no client has others.
         let received = outcome.client.session().unwrap().received();
