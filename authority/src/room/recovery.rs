@@ -12,107 +12,39 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use retick_core::codec::wire::Cursor;
-use retick_core::digest::Digest;
-use retick_core::frame::{Frame, FrameChain, FrameError, FrameKey, FrameRunReader};
 use retick_core::seat::{Generation, Seat, SeatCount, SeatSet};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::{CloseReason, Frames, MAX_TAIL_BYTES, MAX_TAIL_TICKS, Refusal, RoomClock, RoomMessage};
+use retick_core::wire::{CloseReason, Frames, Refusal, RoomClock, RoomMessage};
 
 use super::clock::RoomTime;
 use super::connections::Feed;
 use super::event::{ConnectionId, RoomEvent};
+use super::line::{Offered, ProvedLine, Prover};
 use super::seats::SeatSlot;
-use super::secrets::Keys;
 use super::{Phase, Room};
-use crate::log::MAX_FRAME_BYTES;
 
 /// Longest recovery window, in milliseconds of the room's clock. It ends when everyone who held a seat is back.
 pub const RECOVERY_WINDOW_MILLIS: u64 = 5_000;
-
-/// Most bytes of frames that are kept until the window ends.
-const MAX_LINE_BYTES: usize = MAX_TAIL_BYTES + 2 * MAX_FRAME_BYTES;
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    end: usize,
-    /// The chain's head with this frame.
-    head: Digest,
-}
-
-/// Frames that follow on the log, in their self-contained form.
-#[derive(Clone, Debug)]
-struct Line {
-    first: Tick,
-    /// The chain's head before them.
-    start: Digest,
-    entries: Vec<Entry>,
-    bytes: Vec<u8>,
-    /// The fence of the last of them.
-    fence: Option<u32>,
-}
-
-impl Line {
-    fn end(&self) -> Tick {
-        self.first.saturating_add(self.entries.len() as u64)
-    }
-
-    /// How many of them lie before `tick`, if it is no further than their end.
-    fn count_before(&self, tick: Tick) -> Option<usize> {
-        let count = usize::try_from(tick.index().checked_sub(self.first.index())?).ok()?;
-        (count <= self.entries.len()).then_some(count)
-    }
-
-    fn cut(&mut self, count: usize) {
-        self.entries.truncate(count);
-        self.bytes.truncate(self.entries.last().map_or(0, |entry| entry.end));
-    }
-
-    fn frames(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = core::iter::once(0).chain(self.entries.iter().map(|entry| entry.end));
-        starts.zip(&self.entries).map(|(start, entry)| &self.bytes[start..entry.end])
-    }
-}
-
-/// What became of frames that a client gave back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Offered {
-    Proved,
-    Unproved,
-}
 
 /// A window that is open.
 #[derive(Debug)]
 pub(super) struct Recovery {
     end: RoomTime,
-    line: Line,
-    /// The furthest end that the line ever had.
-    reach: Tick,
+    proved: ProvedLine,
     /// The first tick that each seat's client does not have, as it says.
     claimed: Vec<Tick>,
     /// Seats whose client brought frames that prove nothing.
     unproved: SeatSet,
-    /// The same of those who watch; nobody waits for them.
+    /// The first tick that each of those who watch does not have; nobody waits for them.
     watchers: Vec<(ConnectionId, Tick)>,
     /// Where the match's clock stands still, if it was stopped.
     paused: Option<Moment>,
-    frames: [Frame; 2],
-    offered: Line,
 }
 
 impl Recovery {
-    fn new(end: RoomTime, (frontier, head): (Tick, Digest), seats: SeatCount, paused: Option<Moment>) -> Recovery {
-        let line = Line { first: frontier, start: head, entries: Vec::new(), bytes: Vec::new(), fence: None };
-        Recovery {
-            end,
-            offered: line.clone(),
-            line,
-            reach: frontier,
-            claimed: vec![Tick::ZERO; seats.count()],
-            unproved: SeatSet::EMPTY,
-            watchers: Vec::new(),
-            paused,
-            frames: [(); 2].map(|()| Frame::new(Generation::default(), Tick::ZERO)),
-        }
+    fn new(end: RoomTime, proved: ProvedLine, seats: SeatCount, paused: Option<Moment>) -> Recovery {
+        let claimed = vec![Tick::ZERO; seats.count()];
+        Recovery { end, proved, claimed, unproved: SeatSet::EMPTY, watchers: Vec::new(), paused }
     }
 
     /// When the window ends at the latest.
@@ -120,98 +52,17 @@ impl Recovery {
         self.end
     }
 
-    /// Takes frames in if they follow on what is known, prove themselves, and lead further.
-    ///
-    /// # Errors
-    /// [`FrameError`] when they are no frames.
-    fn offer(&mut self, frames: &Frames<'_>, prover: &Prover<'_>) -> Result<Offered, FrameError> {
-        let end = frames.first.saturating_add(u64::from(frames.count));
-        let (Some(kept), true) = (self.line.count_before(frames.first), frames.complete) else {
-            return Ok(Offered::Unproved);
-        };
-        if frames.generation != prover.generation || end.since(self.line.first) > MAX_TAIL_TICKS as u64 {
-            return Ok(Offered::Unproved);
-        }
-        if self.read(frames, kept, prover)? == Offered::Unproved {
-            return Ok(Offered::Unproved);
-        }
-        let tag = prover.keys.release_tag(frames.generation, end, self.offered.head());
-        if self.offered.fence >= Some(prover.fence) || !tag.matches(&frames.tag) {
-            return Ok(Offered::Unproved);
-        }
-        if (self.offered.fence, end) > (self.line.fence, self.line.end()) {
-            self.extend_line(kept);
-        }
-        Ok(Offered::Proved)
-    }
-
-    /// Reads the frames into `offered`, and chains them behind the first `kept` of the line.
-    fn read(&mut self, frames: &Frames<'_>, kept: usize, prover: &Prover<'_>) -> Result<Offered, FrameError> {
-        let Recovery { line, offered, frames: [frame, before], .. } = self;
-        let last = kept.checked_sub(1).and_then(|last| line.entries.get(last));
-        offered.first = frames.first;
-        offered.start = last.map_or(line.start, |entry| entry.head);
-        offered.cut(0);
-        let kept_bytes = last.map_or(0, |entry| entry.end);
-        let mut chain = FrameChain::from_head(offered.start);
-        let mut run = FrameRunReader::new(frames.body);
-        for offset in 0..frames.count {
-            // Frames in which nothing changes take no bytes in a run, but as many as the others once they stand alone.
-            if kept_bytes + offered.bytes.len() > MAX_LINE_BYTES - MAX_FRAME_BYTES {
-                return Ok(Offered::Unproved);
-            }
-            let tick = frames.first.saturating_add(u64::from(offset));
-            let key = FrameKey { generation: frames.generation, tick, seats: prover.seats };
-            run.read(frame, (offset > 0).then_some(&*before), key)?;
-            let start = offered.bytes.len();
-            frame.encode_full(&mut offered.bytes);
-            chain.extend_encoded(&offered.bytes[start..]);
-            offered.entries.push(Entry { end: offered.bytes.len(), head: chain.head() });
-            offered.fence = Some(frame.fence());
-            core::mem::swap(frame, before);
-        }
-        run.finish()?;
-        Ok(Offered::Proved)
-    }
-
-    /// Puts what was offered behind the first `kept` frames of the line.
-    fn extend_line(&mut self, kept: usize) {
-        let Recovery { line, offered, reach, .. } = self;
-        line.cut(kept);
-        let start = line.bytes.len();
-        line.bytes.extend_from_slice(&offered.bytes);
-        let moved = |entry: &Entry| Entry { end: start + entry.end, head: entry.head };
-        line.entries.extend(offered.entries.iter().map(moved));
-        line.fence = offered.fence;
-        *reach = line.end().max(*reach);
-    }
-
     /// Whether nothing more is to be had from the client of `seat`, which is back.
     fn has_answered(&self, seat: Seat) -> bool {
         let claimed = self.claimed.get(seat.index()).copied().unwrap_or_default();
-        claimed <= self.line.end() || self.unproved.contains(seat)
+        claimed <= self.proved.end() || self.unproved.contains(seat)
     }
-}
-
-impl Line {
-    fn head(&self) -> Digest {
-        self.entries.last().map_or(self.start, |entry| entry.head)
-    }
-}
-
-/// What is needed to tell the room's own frames from others.
-struct Prover<'a> {
-    generation: Generation,
-    seats: SeatCount,
-    /// The fence of this run, which no frame has yet.
-    fence: u32,
-    keys: &'a Keys,
 }
 
 impl Room {
     /// The first tick that nobody who is known to have frames has one of.
     pub(super) fn expected_frontier(&self) -> Tick {
-        self.recovery.as_ref().map_or(self.frontier(), |recovery| recovery.line.end())
+        self.recovery.as_ref().map_or(self.frontier(), |recovery| recovery.proved.end())
     }
 
     /// Whether a returner's frames can be of this room's history, as far as two numbers say it: the first tick that it does not have,
@@ -233,9 +84,9 @@ impl Room {
     /// Opens the window, in a room that was restored. The match's clock stood at `paused`, if it was stopped.
     pub(super) fn open_recovery(&mut self, paused: Option<Moment>) {
         let end = self.clock.time().plus_millis(RECOVERY_WINDOW_MILLIS);
-        let (seats, known) = (self.config.descriptor.seats(), (self.frontier(), self.chain.head()));
+        let (seats, proved) = (self.config.descriptor.seats(), ProvedLine::new(self.frontier(), self.chain.head()));
         self.phase = Phase::Recovering;
-        self.recovery = Some(Recovery::new(end, known, seats, paused));
+        self.recovery = Some(Recovery::new(end, proved, seats, paused));
     }
 
     /// The client of `seat` is back, and says that it has every frame of `generation` before `next`.
@@ -271,7 +122,7 @@ impl Room {
         let Room { recovery: Some(recovery), keys, config, fences, .. } = self else { return };
         let (generation, seats) = (config.descriptor.generation(), config.descriptor.seats());
         let prover = Prover { generation, seats, fence: fences.current(), keys };
-        match recovery.offer(frames, &prover) {
+        match recovery.proved.offer(frames, &prover) {
             Ok(Offered::Proved) => {}
             Ok(Offered::Unproved) => {
                 self.stats.unproved_tails += 1;
@@ -297,7 +148,7 @@ impl Room {
 
     fn end_recovery(&mut self) {
         let Some(recovery) = &self.recovery else { return };
-        let (paused, reach, lost) = (recovery.paused, recovery.reach, self.frontier());
+        let (paused, reach, lost) = (recovery.paused, recovery.proved.reach(), self.frontier());
         let mut beyond: Vec<(ConnectionId, Tick)> = recovery.watchers.clone();
         let claims = self.seats.iter().zip(&recovery.claimed);
         beyond.extend(claims.filter_map(|(slot, next)| Some((slot.connection?, *next))));
@@ -337,7 +188,7 @@ impl Room {
     /// Makes what clients gave back part of the history, and closes the window.
     pub(super) fn adopt_tail(&mut self) {
         let Some(recovery) = self.recovery.take() else { return };
-        for bytes in recovery.line.frames() {
+        for bytes in recovery.proved.frames() {
             let decoded = self.current.decode_full(&mut Cursor::new(bytes), self.config.descriptor.seats());
             debug_assert_eq!(decoded, Ok(()), "the line holds what a frame wrote");
             if decoded.is_err() {

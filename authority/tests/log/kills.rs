@@ -156,7 +156,7 @@ fn a12_a_thousand_kills_of_a_room_lose_no_released_frame() {
 #[test]
 fn a12_a_thousand_kills_lose_no_frame_that_a_returner_holds() {
     let seen = kill(Durability::Interval(Duration::from_millis(400)), &[Tear::Prefix, Tear::Zeros]);
-    assert!(seen.ticks > 300 && seen.killed_while_starting > 20 && seen.killed_while_recovering > 20, "{seen:?}");
+    assert!(seen.ticks > 200 && seen.killed_while_starting > 20 && seen.killed_while_recovering > 10, "{seen:?}");
     assert!(seen.lost_ticks > 1000 && seen.returned_ticks > 1000 && seen.windows > 300, "{seen:?}");
     assert!(seen.forked > 0, "somebody came too late: {seen:?}");
 }
