@@ -1,7 +1,5 @@
 //! The games that the command line can play: the built-in one, and modules from files.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +8,7 @@ use retick_core::runtime::RuntimeFactory;
 use retick_wasm::{Limits, WasmFactory};
 
 use crate::failure::Failure;
+use crate::files::read_bounded;
 
 /// The built-in game, as the module that is committed beside its sources.
 pub fn skirmish() -> Result<Arc<WasmFactory>, Failure> {
@@ -25,20 +24,6 @@ pub fn from_file(path: &Path) -> Result<Arc<WasmFactory>, Failure> {
 fn load(name: &str, bytes: &[u8]) -> Result<Arc<WasmFactory>, Failure> {
     let factory = WasmFactory::load(bytes, Limits::default());
     factory.map(Arc::new).map_err(|error| Failure::Module { name: name.into(), error })
-}
-
-/// Reads a whole file of at most `limit` bytes.
-pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |error| Failure::Read { path: path.into(), error };
-    let file = File::open(path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
-    if bytes > limit {
-        return Err(Failure::TooLarge { path: path.into(), bytes, limit });
-    }
-    let mut contents = Vec::new();
-    // A file may grow between the question and the reading.
-    file.take(limit).read_to_end(&mut contents).map_err(failed)?;
-    Ok(contents)
 }
 
 /// A session config from `name=value` settings; fields that are not set take the value nearest to zero.
@@ -91,4 +76,13 @@ fn nearest_to_zero(kind: &ConfigKind) -> ConfigValue {
 pub fn describe(factory: &dyn RuntimeFactory) -> String {
     let manifest = factory.manifest();
     format!("{} on {}, identity {}", manifest.input_schema().id(), manifest.engine(), manifest.identity())
+}
+
+/// The seed that was given, or else one that the operating system draws.
+pub fn seed_or_drawn(given: Option<u64>) -> Result<u64, Failure> {
+    match given {
+        Some(seed) => Ok(seed),
+        // Short enough to be typed again.
+        None => Ok(u64::from(getrandom::u32().map_err(|error| Failure::Run(format!("no seed: {error}")))?)),
+    }
 }

@@ -7,10 +7,15 @@
 mod bench;
 mod demo;
 mod failure;
+mod files;
 mod games;
+mod live_line;
 mod log;
 mod module;
+mod observer;
+mod play;
 mod proxy;
+mod scripted;
 mod serve;
 mod synctest;
 mod ticket;
@@ -35,6 +40,8 @@ struct Cli {
 enum Command {
     /// Play a match through a real room service on a bad network, and prove that all machines agree
     Demo(demo::DemoArguments),
+    /// Play skirmish in a room of a running service
+    Play(play::PlayArguments),
     /// Serve rooms until interrupted
     Serve(serve::ServeArguments),
     /// Make keys and join tickets, and look at one
@@ -54,6 +61,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Log(arguments) => log::run(&arguments),

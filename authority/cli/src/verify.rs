@@ -7,7 +7,7 @@ use clap::Args;
 use retick_core::replay::{Verdict, verify};
 
 use crate::failure::Failure;
-use crate::games;
+use crate::{files, games};
 
 /// Most bytes of a replay that is read.
 const MAX_REPLAY_BYTES: u64 = 1 << 30;
@@ -24,7 +24,7 @@ pub struct VerifyArguments {
 
 /// Runs `retick verify`.
 pub fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
-    let replay = games::read_bounded(&arguments.file, MAX_REPLAY_BYTES)?;
+    let replay = files::read_bounded(&arguments.file, MAX_REPLAY_BYTES)?;
     let factory = match &arguments.module {
         Some(path) => games::from_file(path)?,
         None => games::skirmish()?,

@@ -10,6 +10,7 @@ use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
+use super::alarm::Alarm;
 use super::door::{Turned, Visit, Welcomed};
 use super::entrance::encoded;
 use super::hub::RoomEntry;
@@ -120,15 +121,29 @@ impl Reader<'_> {
                 return end;
             }
         }
+        let mut alarm = Alarm::new();
+        let (mut quiet_at, mut heard_at) = (Instant::now() + self.idle, Instant::now());
         loop {
-            let bytes = match timeout(self.idle, stream.next()).await {
-                Err(_) => return ReadEnd::Idle,
-                Ok(Some(Ok(Message::Binary(bytes)))) => bytes,
+            let received = tokio::select! {
+                biased;
+                received = stream.next() => received,
+                // A message does not move the alarm; what was heard since it was set does, when it goes off.
+                () = alarm.until(Some(quiet_at)) => {
+                    quiet_at = heard_at + self.idle;
+                    if quiet_at <= Instant::now() {
+                        return ReadEnd::Idle;
+                    }
+                    continue;
+                }
+            };
+            heard_at = Instant::now();
+            let bytes = match received {
+                Some(Ok(Message::Binary(bytes))) => bytes,
                 // The library answers pings.
-                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
-                Ok(Some(Ok(Message::Text(_)))) => return ReadEnd::NotBinary,
-                Ok(Some(Err(_))) => return ReadEnd::Malformed,
-                Ok(Some(Ok(Message::Close(_))) | None) => return ReadEnd::Gone,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Text(_))) => return ReadEnd::NotBinary,
+                Some(Err(_)) => return ReadEnd::Malformed,
+                Some(Ok(Message::Close(_))) | None => return ReadEnd::Gone,
             };
             if let Err(end) = self.hand_on(bytes).await {
                 return end;

@@ -42,6 +42,7 @@
 mod address;
 mod admin;
 mod admission;
+mod alarm;
 mod code;
 mod config;
 mod connection;

@@ -1,7 +1,9 @@
 //! The queue in front of one connection's writer: bounded in bytes, never waiting (A11).
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
@@ -25,7 +27,6 @@ pub(super) struct OutboundReader(Arc<Shared>);
 struct Shared {
     limit_bytes: usize,
     state: Mutex<State>,
-    arrived: Notify,
     ended: Notify,
 }
 
@@ -34,12 +35,13 @@ struct State {
     waiting: VecDeque<Bytes>,
     waiting_bytes: usize,
     ended: bool,
+    /// The reader, when it waits.
+    reader: Option<Waker>,
 }
 
 /// A queue that holds at most `limit_bytes`.
 pub(super) fn outbound(limit_bytes: usize) -> (Outbound, OutboundReader) {
-    let (arrived, ended) = (Notify::new(), Notify::new());
-    let shared = Arc::new(Shared { limit_bytes, state: Mutex::default(), arrived, ended });
+    let shared = Arc::new(Shared { limit_bytes, state: Mutex::default(), ended: Notify::new() });
     (Outbound(shared.clone()), OutboundReader(shared))
 }
 
@@ -47,6 +49,15 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics while it holds the lock; a poisoned state would still be whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Wakes the reader, if it waits.
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
     }
 }
 
@@ -64,8 +75,7 @@ impl Outbound {
         }
         state.waiting_bytes = bytes;
         state.waiting.push_back(message);
-        drop(state);
-        self.0.arrived.notify_one();
+        state.wake();
         Ok(())
     }
 
@@ -80,8 +90,9 @@ impl Outbound {
 
 impl Drop for Outbound {
     fn drop(&mut self) {
-        self.0.state().ended = true;
-        self.0.arrived.notify_one();
+        let mut state = self.0.state();
+        state.ended = true;
+        state.wake();
         self.0.ended.notify_one();
     }
 }
@@ -89,19 +100,20 @@ impl Drop for Outbound {
 impl OutboundReader {
     /// The next message; `None` once the queue has ended and is empty.
     pub(super) async fn next(&self) -> Option<Bytes> {
-        loop {
-            {
-                let mut state = self.0.state();
-                if let Some(message) = state.waiting.pop_front() {
-                    state.waiting_bytes -= cost(&message);
-                    return Some(message);
-                }
-                if state.ended {
-                    return None;
-                }
-            }
-            self.0.arrived.notified().await;
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.0.state();
+        if let Some(message) = state.waiting.pop_front() {
+            state.waiting_bytes -= cost(&message);
+            return Poll::Ready(Some(message));
         }
+        if state.ended {
+            return Poll::Ready(None);
+        }
+        state.reader = Some(context.waker().clone());
+        Poll::Pending
     }
 
     /// Whether nothing waits right now.

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{CloseReason, RoomMessage};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tracing::{Span, debug, error, info, warn};
 
+use super::alarm::Alarm;
 use super::config::ServiceConfig;
 use super::entrance::Entrant;
 use super::hub::stopped;
@@ -77,6 +78,7 @@ pub(super) struct RoomTask {
     pub(super) metrics: Arc<Metrics>,
     meter: Meter,
     origin: Instant,
+    alarm: Alarm,
     /// When the room is closed, if nobody ever joined.
     unused_at: Option<Instant>,
     slow_consumers: u64,
@@ -111,6 +113,7 @@ impl RoomTask {
             meter: Meter::new(metrics.clone(), traffic, origin),
             metrics,
             origin,
+            alarm: Alarm::new(),
             unused_at: is_unused.then(|| origin + config.unused_room()),
             slow_consumers: 0,
             overflowed: Vec::new(),
@@ -168,10 +171,10 @@ impl RoomTask {
     /// Waits for mail, for the room's next timeout, or for an end from outside; says when the timeout is due.
     async fn wait(&mut self, mail: &mut Vec<Mail>) -> Option<Instant> {
         let due = self.room.next_timeout().map(|due| self.origin + std::time::Duration::from_nanos(due.as_nanos()));
-        let unused_at = self.unused_at;
         let origin = self.origin;
         let at = |moment: Moment| origin + std::time::Duration::from_nanos(moment.as_nanos());
         let log_due = self.log.as_ref().and_then(LogWriter::due).map(at);
+        let next = [due, self.unused_at, log_due].into_iter().flatten().min();
         let log = self.log.as_mut();
         let Channels { mailbox, stop, drain, .. } = &mut self.channels;
         let (mut draining, mut written) = (false, None);
@@ -183,22 +186,20 @@ impl RoomTask {
                 false
             }
             // Timeouts go first, so that mail can't put them off; each turn takes in all mail anyway.
-            () = sleep_until_some(due) => {
+            () = self.alarm.until(next) => {
                 while let Ok(item) = mailbox.try_recv() {
                     mail.push(item);
                     if mail.len() >= MAX_WAITING_MAIL {
                         break;
                     }
                 }
-                false
+                self.unused_at.is_some_and(|unused| unused <= Instant::now())
             }
             kept = written_some(log) => {
                 written = Some(kept);
                 false
             }
-            () = sleep_until_some(log_due) => false,
             received = mailbox.recv_many(mail, MAX_WAITING_MAIL) => received == 0,
-            () = sleep_until_some(unused_at) => true,
         };
         if let Some(written) = written {
             self.handle_written(written);
@@ -362,13 +363,6 @@ impl Drop for RoomTask {
 async fn written_some(log: Option<&mut LogWriter>) -> Result<Option<u64>, RoomLogError> {
     match log {
         Some(log) => log.written().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until_some(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }

@@ -14,7 +14,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !["target", ".git"].contains(&name.as_str()) {
+            if !["target", ".git", "node_modules"].contains(&name.as_str()) {
                 files(&path, found);
             }
         } else if ["rs", "toml", "md", "sh", "wat"].iter().any(|kind| name.ends_with(&format!(".{kind}")))

@@ -9,12 +9,12 @@ use retick_core::seat::Seat;
 use retick_core::tick::{Moment, Tick};
 use retick_testing::net::{Jitter, LinkProfile};
 use retick_testing::sim::{ClientRecord, ClientSetup, DEFAULT_LOBBY_TICKS, MatchSetup, SimulatedMatch};
-use skirmish::scripted_input;
 
-use super::player::{Observer, Records, due_command};
 use super::report::{Results, SeatResult};
 use super::{CUT_MILLIS, Plan, STALL_EVERY_MILLIS, STALL_MILLIS};
 use crate::failure::Failure;
+use crate::observer::{Observer, Records};
+use crate::scripted::{due_command, packed_script};
 
 /// Ticks that the match may take beyond its length.
 const PATIENCE_TICKS: u64 = 1_800;
@@ -64,9 +64,7 @@ fn setup(plan: &Plan) -> MatchSetup {
         .checksum_cadence_ticks(plan.rules.checksum_cadence_ticks);
     for seat in plan.descriptor.seats().seats() {
         let (schema, seed) = (plan.factory.manifest().input_schema().clone(), plan.seed);
-        let script = move |seat: Seat, tick: Tick| {
-            schema.pack(&scripted_input(seat, tick, seed)).unwrap_or_else(|_| schema.neutral().to_vec())
-        };
+        let script = move |seat: Seat, tick: Tick| packed_script(&schema, seat, tick, seed);
         let mut client = ClientSetup::new(script);
         client.config = plan.client;
         client.up = link(plan, seat, "up");
@@ -108,7 +106,8 @@ fn stalls(plan: &Plan, chance: &mut RngStream) -> Vec<Range<Moment>> {
 /// What a record of the simulation says, as if it had been watched live.
 fn take(plan: &Plan, client: &ClientRecord, results: &mut Results) {
     let records = if results.seats.is_empty() { Records::Match } else { Records::Nothing };
-    let mut observer = Observer::new(plan, records);
+    let mut observer = Observer::new(plan.factory.manifest(), plan.ticks, records);
+    observer.begin(&plan.descriptor);
     client.events.iter().for_each(|(_, event)| observer.take(event));
     let mut checksums = client.checksums.iter().peekable();
     for frame in &client.frames {

@@ -1,23 +1,22 @@
 //! The demo in real time: a service on a loopback port, and a client behind a bad network for each seat.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 use retick_authority::service::{Service, ServiceConfig};
-use retick_client::{CreateOptions, Link, NetClient, NetConfig, NetEnd, NetStats, Player, RoomCode, create_room};
-use retick_core::client::{Client, ClientEvent};
-use retick_core::input::InputSchema;
+use retick_client::{CreateOptions, Link, NetClient, NetConfig, NetEnd, RoomCode, create_room};
 use retick_core::runtime::RuntimeFactory;
 use retick_core::tick::Tick;
-use skirmish::scripted_input;
 
-use super::player::{Observer, Records};
 use super::report::{Results, SeatResult};
 use super::{CUT_MILLIS, Plan, STALL_EVERY_MILLIS, STALL_MILLIS};
 use crate::failure::Failure;
+use crate::live_line::{style, tell};
+use crate::observer::{Observer, Records};
 use crate::proxy::{Proxy, ProxyPlan, Stall};
+use crate::scripted::{ScriptedPlayer, lock};
 
 /// How often the display is refreshed.
 const REFRESH: Duration = Duration::from_millis(100);
@@ -94,13 +93,9 @@ impl LiveSeat {
         let proxy = Proxy::start(address, proxy_plan).await;
         let proxy = proxy.map_err(|error| Failure::Run(format!("the network of player {number}: {error}")))?;
         let records = if number == 0 { Records::Match } else { Records::Nothing };
-        let observer = Arc::new(Mutex::new(Observer::new(plan, records)));
-        let player = ScriptedPlayer {
-            observer: observer.clone(),
-            schema: plan.factory.manifest().input_schema().clone(),
-            seed: plan.seed,
-            commands: 0,
-        };
+        let manifest = plan.factory.manifest();
+        let observer = Arc::new(Mutex::new(Observer::new(manifest, plan.ticks, records)));
+        let player = ScriptedPlayer::new(observer.clone(), manifest.input_schema().clone(), plan.seed);
         let config = NetConfig { client: plan.client, ..NetConfig::new(proxy.address().to_string(), code) };
         let client = NetClient::spawn(config, Box::new(plan.factory.clone()), player);
         Ok(LiveSeat { client, observer, proxy })
@@ -166,8 +161,6 @@ struct Display {
 
 impl Display {
     fn new(plan: &Plan, seats: usize) -> Display {
-        let style =
-            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let all = MultiProgress::new();
         let bar = all.add(ProgressBar::new(plan.ticks.index()));
         bar.set_style(style("{bar:40} tick {pos} of {len}  {elapsed}"));
@@ -184,7 +177,7 @@ impl Display {
         let least = players.iter().map(|player| lock(&player.observer).seen.confirmed).min().unwrap_or(Tick::ZERO);
         self.bar.set_position(least.index());
         for ((player, line), seat) in players.iter().zip(&self.lines).zip(0..) {
-            line.set_message(tell(seat, &player.client.stats()));
+            line.set_message(format!("seat {seat}  {}", tell(&player.client.stats())));
         }
     }
 
@@ -196,54 +189,4 @@ impl Display {
             eprintln!();
         }
     }
-}
-
-fn tell(seat: usize, stats: &NetStats) -> String {
-    let round_trip = stats.client.round_trip_micros.map_or("–".into(), |micros| format!("{} ms", micros / 1000));
-    let link = match stats.link {
-        Link::Connecting => "connecting",
-        Link::Open => "connected",
-        Link::Reconnecting { .. } => "RECONNECTING",
-        Link::Closed => "closed",
-    };
-    format!(
-        "seat {seat}  confirmed {:>6}  ahead {:>2}  round trip {round_trip:>7}  rollbacks {:>5}  substituted {:>4}  {link}",
-        stats.confirmed.index(),
-        stats.head.since(stats.confirmed),
-        stats.client.rollbacks,
-        stats.client.own_substitutions,
-    )
-}
-
-/// Plays the script, and lets the observer see everything.
-struct ScriptedPlayer {
-    observer: Arc<Mutex<Observer>>,
-    schema: InputSchema,
-    seed: u64,
-    commands: u64,
-}
-
-impl Player for ScriptedPlayer {
-    fn input(&mut self, tick: Tick) -> Vec<u8> {
-        let seat = lock(&self.observer).seen.seat;
-        let packed = seat.and_then(|seat| self.schema.pack(&scripted_input(seat, tick, self.seed)).ok());
-        packed.unwrap_or_else(|| self.schema.neutral().to_vec())
-    }
-
-    fn event(&mut self, event: ClientEvent) -> Option<ClientEvent> {
-        lock(&self.observer).take(&event);
-        None
-    }
-
-    fn turn(&mut self, client: &mut Client) {
-        let Some(command) = super::player::due_command(client, self.commands) else { return };
-        self.commands += 1;
-        // Without a transport the request is simply not made: an emote is not worth a retry.
-        let _ = client.request_command(&command);
-    }
-}
-
-/// A panic elsewhere has its own report; what was seen before it is still what was seen.
-fn lock(observer: &Mutex<Observer>) -> std::sync::MutexGuard<'_, Observer> {
-    observer.lock().unwrap_or_else(PoisonError::into_inner)
 }

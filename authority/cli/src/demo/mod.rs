@@ -2,7 +2,6 @@
 
 mod fast;
 mod live;
-mod player;
 mod report;
 
 use std::path::PathBuf;
@@ -22,7 +21,7 @@ use skirmish::Rules;
 
 use self::report::Results;
 use crate::failure::Failure;
-use crate::games;
+use crate::{files, games};
 
 /// Every how many confirmed ticks the demo compares checksums: once a second.
 const CHECKSUM_CADENCE_TICKS: u32 = 60;
@@ -98,14 +97,10 @@ impl Plan {
 
 /// Runs `retick demo`.
 pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
-    let seed = match arguments.seed {
-        Some(seed) => seed,
-        None => u64::from(getrandom::u32().map_err(|error| Failure::Run(format!("no seed: {error}")))?),
-    };
+    let seed = games::seed_or_drawn(arguments.seed)?;
     let plan = Plan::new(arguments, seed)?;
     if let Some(path) = &arguments.record {
-        // A place that can't be written is better known before the match than after it.
-        std::fs::write(path, []).map_err(|error| Failure::Write { path: path.clone(), error })?;
+        files::reserve(path)?;
     }
     println!("{}", games::describe(plan.factory.as_ref()));
     println!(
@@ -118,9 +113,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     );
     let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
     if let Some(path) = &arguments.record {
-        let written = std::fs::write(path, &results.replay);
-        written.map_err(|error| Failure::Write { path: path.clone(), error })?;
-        println!("replay of {} bytes written to {}", results.replay.len(), path.display());
+        files::write_replay(path, &results.replay)?;
     }
     report::conclude(&plan, &results)
 }

@@ -3,8 +3,8 @@
 use retick_core::replay::{Verdict, verify};
 
 use super::Plan;
-use super::player::Seen;
 use crate::failure::Failure;
+use crate::observer::Seen;
 use crate::verify::tell;
 
 /// One player's match, and what its transport carried.

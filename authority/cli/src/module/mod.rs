@@ -11,7 +11,7 @@ use retick_wasm::{Limits, LoadError};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::games;
+use crate::files;
 
 /// Arguments of `retick module`.
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub fn run(arguments: &ModuleArguments) -> Result<(), Failure> {
 
 /// The bytes of a module file, no more of them than a module may have.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    games::read_bounded(path, Limits::default().module_bytes)
+    files::read_bounded(path, Limits::default().module_bytes)
 }
 
 fn refused(path: &Path, error: LoadError) -> Failure {

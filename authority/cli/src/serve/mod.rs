@@ -2,8 +2,12 @@
 
 mod settings;
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
 use clap::Args;
 use retick_authority::service::{DEFAULT_ADDRESS, Service, ServiceConfig, ShutdownSignals};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
@@ -36,12 +40,18 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     // Who may join is settled before anything listens.
     let (admission, creation) = arguments.admission.settle()?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?;
+    let runtime = runtime()?;
     let logs = arguments.logs.settings();
     let config =
         ServiceConfig { admission, creation, logs, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
     runtime.block_on(serve(arguments, arguments.limits.apply(config)))
+}
+
+/// What a service runs on: a thread for each core that it may use, and on one core this thread alone, which has no other to wake.
+pub fn runtime() -> Result<Runtime, Failure> {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let mut builder = if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    builder.enable_all().build().map_err(|error| Failure::Run(format!("no runtime: {error}")))
 }
 
 async fn serve(arguments: &ServeArguments, config: ServiceConfig) -> Result<(), Failure> {

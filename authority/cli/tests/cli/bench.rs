@@ -5,7 +5,9 @@ use super::{check_refused, retick, stdout};
 #[test]
 fn a1_bench_rooms_confirms_every_tick_of_every_room_and_says_what_it_took() {
     for persistence in [&[][..], &["--persist-after", "0"], &["--persist-after", "2"]] {
-        let arguments = [&["bench", "rooms", "--rooms", "3", "--seats", "4", "--ticks", "150"], persistence].concat();
+        let arguments =
+            [&["bench", "rooms", "--only", "machine", "--rooms", "3", "--seats", "4", "--ticks", "150"], persistence]
+                .concat();
         let output = retick(&arguments);
         let said = stdout(&output);
         assert!(output.status.success(), "{said}");
@@ -20,6 +22,23 @@ fn a1_bench_rooms_confirms_every_tick_of_every_room_and_says_what_it_took() {
         let held = stdout(&retick(&[&arguments[..], &["--change-every", "30"]].concat()));
         assert!(bytes_down(&held).unwrap() < moving / 2.0, "{held:?} against {said:?}");
     }
+}
+
+#[test]
+fn v1_bench_rooms_plays_over_sockets_beside_a_bare_relay() {
+    let output = retick(&["bench", "rooms", "--quick"]);
+    let said = stdout(&output);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    for words in
+        ["rooms in real time on one core", "Retick's service: 3 rooms", "a bare tokio-tungstenite relay: 3 rooms"]
+    {
+        assert!(said.contains(words), "{said:?} lacks {words:?}");
+    }
+    check_refused(
+        &["bench", "rooms", "--quick", "--only", "service", "--contenders", "colyseus", "--colyseus", "no-such-folder"],
+        2,
+        &["early"],
+    );
 }
 
 #[test]

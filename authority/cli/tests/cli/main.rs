@@ -4,14 +4,16 @@
 mod bench;
 mod demo;
 mod module;
+mod play;
 mod restarts;
 mod serve;
 mod synctest;
 mod ticket;
 mod verify;
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 /// Runs `retick` with these arguments to its end.
 fn retick(arguments: &[&str]) -> Output {
@@ -24,6 +26,47 @@ fn stdout(output: &Output) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A service in a process of its own, which ends with this.
+struct Serving {
+    process: Child,
+    lines: BufReader<ChildStdout>,
+    address: String,
+}
+
+impl Serving {
+    /// Starts one on a free port.
+    fn start(arguments: &[&str]) -> Serving {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_retick"))
+            .args(["serve", "--listen", "localhost:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let address = line_after(&mut lines, "listening on ");
+        Serving { process, lines, address }
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may be over already, by a signal of the test's.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn line_after(lines: &mut impl BufRead, prefix: &str) -> String {
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    line.trim().strip_prefix(prefix).unwrap_or_else(|| panic!("{line:?}")).to_owned()
 }
 
 /// A file of this test's own.
@@ -44,7 +87,7 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }

@@ -1,42 +1,9 @@
 //! `retick serve`: says where it listens, answers, and stops cleanly on a signal.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::{check_refused, scratch};
-
-/// A service in a process of its own.
-struct Serving {
-    process: Child,
-    lines: BufReader<ChildStdout>,
-    address: String,
-}
-
-impl Serving {
-    fn start(arguments: &[&str]) -> Serving {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_retick"))
-            .args(["serve", "--listen", "localhost:0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap());
-        let address = line_after(&mut lines, "listening on ");
-        Serving { process, lines, address }
-    }
-
-    fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
-    }
-}
-
-fn line_after(lines: &mut impl BufRead, prefix: &str) -> String {
-    let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
-    line.trim().strip_prefix(prefix).unwrap_or_else(|| panic!("{line:?}")).to_owned()
-}
+use crate::{Serving, check_refused, line_after, scratch};
 
 fn ask(address: &str, request: &str, body: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();

@@ -1,28 +1,31 @@
 //! What is observed of one player: its confirmed timeline up to the last compared state, and what that cost.
 
-use retick_core::client::{Client, ClientEvent};
+use retick_core::client::ClientEvent;
 use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::{Frame, FrameChain};
-use retick_core::identity::MatchDescriptor;
+use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::replay::Recorder;
-use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::SessionEvent;
 use retick_core::tick::Tick;
 
-use skirmish::{Command, EMOTES};
-
-use super::Plan;
-
 /// Follows one client's events.
 pub struct Observer {
-    descriptor: MatchDescriptor,
+    manifest: IdentityManifest,
     ticks: Tick,
-    chain: FrameChain,
-    /// Records the match, if this is the player who does.
-    recorder: Option<Recorder>,
+    records: Records,
+    timeline: Option<Timeline>,
     /// What was seen.
     pub seen: Seen,
+}
+
+/// Whether a player records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Records {
+    /// The whole match.
+    Match,
+    /// Nothing: somebody else does.
+    Nothing,
 }
 
 /// What was seen of one player's match.
@@ -48,15 +51,29 @@ pub struct Seen {
     pub commands: u64,
 }
 
+/// The frames of the match, once it is known.
+struct Timeline {
+    descriptor: MatchDescriptor,
+    chain: FrameChain,
+    /// Records the match, if this is the player who does.
+    recorder: Option<Recorder>,
+}
+
 impl Observer {
-    pub fn new(plan: &Plan, records: Records) -> Observer {
-        let recorder = match records {
-            Records::Match => Some(Recorder::new(plan.factory.manifest(), &plan.descriptor)),
-            Records::Nothing => None,
-        };
-        let seen = Seen { substitutions: vec![0; plan.descriptor.seats().count()], ..Seen::default() };
-        let chain = FrameChain::new(&plan.descriptor);
-        Observer { descriptor: plan.descriptor.clone(), ticks: plan.ticks, chain, recorder, seen }
+    /// Of a match of this game up to `S(ticks)`.
+    pub fn new(manifest: &IdentityManifest, ticks: Tick, records: Records) -> Observer {
+        Observer { manifest: manifest.clone(), ticks, records, timeline: None, seen: Seen::default() }
+    }
+
+    /// The room said which match it is. Only the first time counts: a changed one ends the client.
+    pub fn begin(&mut self, descriptor: &MatchDescriptor) {
+        if self.timeline.is_none() {
+            let records = self.records == Records::Match;
+            let recorder = records.then(|| Recorder::new(&self.manifest, descriptor));
+            let chain = FrameChain::new(descriptor);
+            self.seen.substitutions = vec![0; descriptor.seats().count()];
+            self.timeline = Some(Timeline { descriptor: descriptor.clone(), chain, recorder });
+        }
     }
 
     /// Takes one event of the client's.
@@ -80,7 +97,7 @@ impl Observer {
             return;
         }
         self.seen.checksums.push((tick, checksum));
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = self.recorder() {
             recorder.push_checksum(tick, checksum);
         }
     }
@@ -94,21 +111,20 @@ impl Observer {
 
     /// Takes a confirmed frame.
     pub fn take_frame(&mut self, frame: &Frame) {
+        let Some(timeline) = &mut self.timeline else { return };
         if frame.tick() >= self.ticks {
             return;
         }
-        self.chain.extend(frame);
-        if let Some(recorder) = &mut self.recorder {
+        timeline.chain.extend(frame);
+        if let Some(recorder) = &mut timeline.recorder {
             recorder.push_frame(frame);
         }
-        for seat in self.descriptor.seats().seats().filter(|seat| frame.substituted().contains(*seat)) {
+        for seat in timeline.descriptor.seats().seats().filter(|seat| frame.substituted().contains(*seat)) {
             self.seen.substitutions[seat.index()] += 1;
         }
         self.seen.commands += frame.commands().len() as u64;
         self.seen.confirmed = frame.tick().saturating_add(1);
-        if self.is_done() {
-            self.seen.chain_head = Some(self.chain.head());
-        }
+        self.seen.chain_head = Some(timeline.chain.head());
     }
 
     /// Whether every tick that is compared was confirmed.
@@ -118,31 +134,12 @@ impl Observer {
 
     /// The finished recording, if this player records.
     pub fn finish_recording(&mut self) -> Option<Vec<u8>> {
-        let recorder = self.recorder.as_mut()?;
+        let recorder = self.recorder()?;
         recorder.finish();
         Some(recorder.take_bytes())
     }
-}
 
-/// Whether a player records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Records {
-    /// The whole match.
-    Match,
-    /// Nothing: somebody else does.
-    Nothing,
-}
-
-/// Between two commands of one player, in ticks.
-const COMMAND_EVERY_TICKS: u64 = 240;
-
-/// The command that a player requests next, once its time has come: emotes and colours in turn.
-pub fn due_command(client: &Client, requested: u64) -> Option<[u8; 2]> {
-    let session = client.session()?;
-    if session.confirmed().index() < (requested + 1) * COMMAND_EVERY_TICKS {
-        return None;
+    fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.timeline.as_mut()?.recorder.as_mut()
     }
-    let index = u8::try_from(requested % u64::from(EMOTES)).unwrap_or(0);
-    let command = if requested.is_multiple_of(2) { Command::Emote(index) } else { Command::Colour(index) };
-    Some(command.encode())
 }

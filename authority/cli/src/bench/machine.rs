@@ -1,8 +1,8 @@
-//! `retick bench`: what this machine carries.
+//! The room machine alone: rooms with a client in every seat, without a network, on one core.
 
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use retick_core::seat::SeatCount;
 use retick_testing::load::{InputChange, LOAD_INPUT_BYTES, LOAD_TICK_RATE, LoadSetup, Persistence, RoomLoad, Volume};
 
@@ -10,22 +10,12 @@ use crate::failure::Failure;
 
 /// Most ticks that are played before any is timed: a room has its buffers by then, and the processor its speed.
 const WARM_TICKS: u64 = 120;
+/// Most rooms, and ticks of them, where it need only be seen that they run.
+const QUICK: (u32, u64) = (16, 120);
 
-/// Arguments of `retick bench`.
+/// What the machine part of `retick bench rooms` takes.
 #[derive(Args)]
-pub struct BenchArguments {
-    #[command(subcommand)]
-    command: BenchCommand,
-}
-
-#[derive(Subcommand)]
-enum BenchCommand {
-    /// Time rooms with a client in every seat, without a network: how many one core carries, and what travels
-    Rooms(RoomsArguments),
-}
-
-#[derive(Args)]
-struct RoomsArguments {
+pub(super) struct MachineArguments {
     /// How many rooms
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rooms: u32,
@@ -43,18 +33,14 @@ struct RoomsArguments {
     persist_after: Option<u16>,
 }
 
-/// Runs `retick bench`.
-pub fn run(arguments: &BenchArguments) -> Result<(), Failure> {
-    match &arguments.command {
-        BenchCommand::Rooms(arguments) => rooms(arguments),
-    }
-}
-
-fn rooms(arguments: &RoomsArguments) -> Result<(), Failure> {
+/// Times the rooms; a few of them where it need only be seen that they run.
+pub(super) fn run(arguments: &MachineArguments, quick: bool) -> Result<(), Failure> {
+    let most = if quick { QUICK } else { (u32::MAX, u64::MAX) };
+    let (rooms, ticks) = (arguments.rooms.min(most.0), arguments.ticks.min(most.1));
     let seats = SeatCount::new(arguments.seats)
         .ok_or_else(|| Failure::Run(format!("a match can't have {} seats", arguments.seats)))?;
     let setup = LoadSetup {
-        rooms: usize::try_from(arguments.rooms).unwrap_or(usize::MAX),
+        rooms: usize::try_from(rooms).unwrap_or(usize::MAX),
         seats,
         inputs: match arguments.change_every {
             1 => InputChange::EveryTick,
@@ -67,12 +53,12 @@ fn rooms(arguments: &RoomsArguments) -> Result<(), Failure> {
         },
     };
     let hz = LOAD_TICK_RATE.hz();
-    println!("{} rooms × {seats} seats, {hz} Hz, inputs of {LOAD_INPUT_BYTES} bytes, one core", arguments.rooms);
+    println!("{} rooms × {seats} seats, {hz} Hz, inputs of {LOAD_INPUT_BYTES} bytes, one core", rooms);
     let mut load = RoomLoad::new(setup).map_err(|error| Failure::Run(error.to_string()))?;
-    (0..WARM_TICKS.min(arguments.ticks)).for_each(|_| load.turn());
+    (0..WARM_TICKS.min(ticks)).for_each(|_| load.turn());
     let before = load.traffic();
     let started = Instant::now();
-    (0..arguments.ticks).for_each(|_| load.turn());
+    (0..ticks).for_each(|_| load.turn());
     let took = started.elapsed();
     // A room that left its work out would be a fast one.
     load.check().map_err(|fault| Failure::CheckFailed(fault.to_string()))?;

@@ -1,0 +1,82 @@
+//! `retick play`: a service and its players, each a process of its own.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::{Serving, check_refused, retick, scratch, stdout};
+
+/// A player in a process of its own.
+struct Playing {
+    process: Child,
+    output: BufReader<ChildStdout>,
+    /// The room, as the player said it.
+    code: String,
+}
+
+impl Playing {
+    /// Starts one, and reads what it says up to the code of its room.
+    fn start(service: &Serving, arguments: &[&str]) -> Playing {
+        let mut playing = Command::new(env!("CARGO_BIN_EXE_retick"));
+        let playing = playing.args(["play", "--bot", "--address", &service.address]).args(arguments);
+        let mut process = playing.stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let code = loop {
+            let mut line = String::new();
+            assert!(output.read_line(&mut line).unwrap() > 0, "it ended without a room");
+            if let Some(room) = line.strip_prefix("room ") {
+                break room.split(' ').next().unwrap().to_owned();
+            }
+        };
+        Playing { process, output, code }
+    }
+
+    /// Waits for its end, and gives the rest of what it said.
+    fn finish(mut self) -> String {
+        let mut said = String::new();
+        self.output.read_to_string(&mut said).unwrap();
+        assert!(self.process.wait().unwrap().success(), "{said}");
+        said
+    }
+}
+
+fn line<'a>(said: &'a str, start: &str) -> &'a str {
+    said.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start:?} in {said}"))
+}
+
+#[test]
+fn a_service_and_two_players_are_three_processes_of_one_match() {
+    let (service, replay) = (Serving::start(&["--open"]), scratch("play.replay"));
+    let replay = replay.to_str().unwrap();
+    let first = Playing::start(&service, &["--create", "--seats", "2", "--seconds", "3", "--record", replay]);
+    let second = Playing::start(&service, &[&first.code, "--seconds", "3"]);
+    assert_eq!(first.code, second.code);
+
+    let said = [first.finish(), second.finish()];
+    for start in ["chain head ", "substituted inputs by seat: ", "4 checksums, the last is S(181) "] {
+        assert_eq!(line(&said[0], start), line(&said[1], start));
+    }
+    assert!(line(&said[0], "seat ").starts_with("seat 0 of 2, 181 ticks confirmed"), "{}", said[0]);
+    assert!(line(&said[1], "seat ").starts_with("seat 1 of 2, 181 ticks confirmed"), "{}", said[1]);
+    let verified = retick(&["verify", replay]);
+    assert!(stdout(&verified).starts_with("verified: 181 ticks, 4 checksums"), "{}", stdout(&verified));
+    let last = line(&said[0], "4 checksums").rsplit(' ').next().unwrap();
+    assert!(stdout(&verified).contains(last), "{} without {last}", stdout(&verified));
+}
+
+#[test]
+fn what_can_not_be_played_is_refused() {
+    let service = Serving::start(&["--open"]);
+    let address = ["--address", &service.address];
+    let refused = |arguments: &[&str], words: &[&str]| {
+        check_refused(&[&["play"], arguments, &address].concat(), 2, words);
+    };
+    refused(&["--create"], &["--bot"]);
+    refused(&["--bot"], &["CODE"]);
+    refused(&["--bot", "AAAA-AAAA", "--create"], &["--create"]);
+    refused(&["--bot", "AAAA-AAAA", "--seats", "3"], &["--seats", "CODE"]);
+    refused(&["--bot", "--create", "--seats", "9"], &["--seats", "2..=8"]);
+    refused(&["--bot", "../health"], &["room code"]);
+    refused(&["--bot", "AAAA-AAAA"], &["there is no such room"]);
+    let nowhere = scratch("no-such-folder").join("play.replay");
+    refused(&["--bot", "--create", "--record", nowhere.to_str().unwrap()], &["can't write"]);
+}
