@@ -9,7 +9,7 @@ use tracing::Span;
 use super::listing::Held;
 use super::outbound::Outbound;
 use super::room_task::RoomTask;
-use crate::room::{ConnectionId, SeatState};
+use crate::room::ConnectionId;
 
 /// What a connection comes in with.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl RoomTask {
     /// Hands a connection to the room, unless the lobby keeps it out.
     pub(super) fn enter(&mut self, connection: ConnectionId, outbound: Outbound, entrant: Entrant, now: Moment) {
         let Entrant { greeting, intent, player, reservation, span } = entrant;
-        if let Err(refusal) = self.admit(intent, reservation.as_ref()) {
+        if let Err(refusal) = self.admit(intent, reservation.as_ref(), player) {
             self.metrics.refused(super::metrics::refusal_name(&refusal));
             // Dropping the queue ends the connection once this is sent.
             let _ = outbound.push(encoded(&RoomMessage::Refused(refusal)));
@@ -59,13 +59,13 @@ impl RoomTask {
         self.tell_draining(connection);
     }
 
-    fn admit(&self, intent: Intent, reservation: Option<&Held>) -> Result<(), Refusal> {
-        if intent != Intent::Join {
+    fn admit(&self, intent: Intent, reservation: Option<&Held>, player: Option<PlayerId>) -> Result<(), Refusal> {
+        // Whoever has a seat comes back to it, and takes none.
+        if intent != Intent::Join || player.is_some_and(|player| self.room.seat_of(player).is_some()) {
             return Ok(());
         }
         let seats = self.room.descriptor().seats();
-        let free = seats.seats().filter(|seat| self.room.seat_state(*seat) == Some(SeatState::Free)).count();
-        let admitted = self.listing.admit(free, reservation, Instant::now());
+        let admitted = self.listing.admit(self.room.claimable_seats(), reservation, Instant::now());
         admitted.map_err(|closed| closed.refusal(u8::try_from(seats.count()).unwrap_or(u8::MAX)))
     }
 

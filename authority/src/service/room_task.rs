@@ -129,6 +129,8 @@ impl RoomTask {
             let due = self.wait(&mut mail).await;
             self.meter.turn(due, Instant::now());
             let now = self.now();
+            // The room tells its players whether it is locked.
+            self.room.set_locked(self.listing.is_locked());
             mail.drain(..).for_each(|item| self.deliver(item, now));
             self.room.handle_timeout(now);
             self.carry_out();

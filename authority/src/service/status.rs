@@ -97,6 +97,8 @@ pub struct RoomStatus {
     pub frontier: Tick,
     /// Each seat, in order.
     pub seats: Vec<SeatState>,
+    /// How many of them a newcomer may claim, as far as the room's policy lets it (A5).
+    pub claimable_seats: usize,
     /// What was counted about each seat, in order.
     pub seat_stats: Vec<SeatStats>,
     /// Connections that are open.
@@ -115,6 +117,7 @@ impl RoomStatus {
             phase: RoomPhase::Waiting,
             frontier: Tick::ZERO,
             seats: vec![SeatState::Free; room.descriptor().seats().count()],
+            claimable_seats: 0,
             seat_stats: vec![SeatStats::default(); room.descriptor().seats().count()],
             connections: 0,
             slow_consumers: 0,
@@ -135,6 +138,7 @@ impl RoomStatus {
             None => RoomPhase::Waiting,
         };
         self.frontier = room.frontier();
+        self.claimable_seats = room.claimable_seats();
         self.stats = room.stats();
         let places = self.seats.iter_mut().zip(&mut self.seat_stats);
         for ((state, stats), seat) in places.zip(room.descriptor().seats().seats()) {
@@ -150,6 +154,6 @@ impl RoomStatus {
 
     /// Seats that a newcomer may take right now.
     pub fn joinable_seats(&self) -> usize {
-        if self.phase == RoomPhase::Waiting { self.free_seats() } else { 0 }
+        if self.phase == RoomPhase::Closed { 0 } else { self.claimable_seats }
     }
 }
