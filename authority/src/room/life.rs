@@ -160,7 +160,7 @@ impl Room {
         let due = match self.phase {
             Phase::Lobby => self.countdown_end,
             Phase::Restarting { deadline } => Some(deadline),
-            Phase::Running { .. } | Phase::Paused { .. } | Phase::Closed => None,
+            Phase::Running { .. } | Phase::Paused { .. } | Phase::Recovering | Phase::Closed => None,
         };
         if due.is_some_and(|due| due <= self.clock.time()) {
             self.begin();

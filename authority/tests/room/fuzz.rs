@@ -236,7 +236,13 @@ fn perform(game: &mut Match, act: Act) {
         Act::Truncated { by, cut } => {
             let bytes = hello(
                 identity,
-                Entry::Resume { seat: seat(0), token: ResumeToken([1; 32]), generation: GENERATION, next: Tick::MAX },
+                Entry::Resume {
+                    seat: seat(0),
+                    token: ResumeToken([1; 32]),
+                    generation: GENERATION,
+                    next: Tick::MAX,
+                    fence: None,
+                },
             );
             send(by, &bytes[..cut.min(bytes.len())]);
         }

@@ -291,6 +291,7 @@ fn a6_a_player_whom_the_backend_knows_supersedes_its_own_older_connection() {
         token,
         generation: crate::driver::GENERATION,
         next: Tick::ZERO,
+        fence: None,
     };
     let bytes = crate::driver::hello(game.room.descriptor().identity(), entry);
     game.send_bytes(thief, &bytes);
