@@ -139,8 +139,9 @@ impl Room {
     pub(super) fn end_recovery_if_due(&mut self) {
         let Some(recovery) = &self.recovery else { return };
         let is_back = |slot: &SeatSlot| slot.connection.is_some();
-        let mut held = self.numbered().filter(|(_, slot)| slot.is_held());
-        let settled = held.all(|(seat, slot)| is_back(slot) && recovery.has_answered(seat));
+        let is_settled =
+            |(seat, slot): (Seat, &SeatSlot)| !slot.is_held() || (is_back(slot) && recovery.has_answered(seat));
+        let settled = self.numbered().all(is_settled);
         if settled || recovery.end <= self.clock.time() {
             self.end_recovery();
         }
