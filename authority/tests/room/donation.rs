@@ -199,8 +199,8 @@ fn a7_a_silent_donor_is_replaced_after_its_timeout_and_a_refusing_or_false_one_a
         (Donor::Silent, 600..640),
         (Donor::Stops(0), 600..640),
         (Donor::Stops(7), 600..660),
-        (Donor::Refuses(NoSnapshot::NoState), 0..20),
-        (Donor::Refuses(NoSnapshot::TooLarge), 0..20),
+        (Donor::Refuses(NoSnapshot::NoState), 0..30),
+        (Donor::Refuses(NoSnapshot::TooLarge), 0..30),
         (Donor::Lies, 0..40),
         (Donor::Damages(7), 0..40),
     ] {
