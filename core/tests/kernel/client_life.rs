@@ -240,7 +240,8 @@ fn a15_a_clock_that_stands_still_holds_the_present_and_the_input() {
     assert_eq!((peer.client.room_tick(), peer.client.status()), (Tick::new(5), ClientStatus::Live));
     // What the room answers meanwhile says nothing about a clock that runs.
     let clock = Some(RoomClock { micros: 70_000 });
-    peer.receive(&RoomMessage::Pong { sent_micros: 1_900_000, clock, counters: Default::default() }).unwrap();
+    let sent_micros = peer.now.as_micros();
+    peer.receive(&RoomMessage::Pong { sent_micros, clock, counters: Default::default() }).unwrap();
     peer.receive(&RoomMessage::Resumed { generation: OLD, clock: RoomClock { micros: 70_000 } }).unwrap();
     peer.frames(OLD, 2, 2).unwrap();
     peer.turn(at(121));
