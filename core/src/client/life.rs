@@ -212,6 +212,8 @@ impl Client {
         // Nothing of this generation had been released when the connection was greeted.
         self.greeted_at = Tick::ZERO;
         self.pending_reports.clear();
+        self.tail.clear();
+        self.recovering = false;
         self.transfers = Transfers::default();
         self.pace.forget_clock();
         self.outbox.push_event(ClientEvent::Reconfigured { generation });

@@ -280,7 +280,7 @@ fn a14_an_observer_sends_no_input_and_no_report_and_shows_what_is_confirmed() {
         other => panic!("{other:?}"),
     };
     let Ok(ClientMessage::Hello(hello)) = ClientMessage::decode(&bytes) else { panic!("a greeting") };
-    assert_eq!(hello.entry, Entry::Observe { ticket: b"", generation: OLD, next: Tick::new(8) });
+    assert_eq!(hello.entry, Entry::Observe { ticket: b"", generation: OLD, next: Tick::new(8), fence: Some(0) });
     peer.welcome(&descriptor(2), None, 8).unwrap();
     peer.receive(&RoomMessage::Reconfigured { descriptor: &next_generation().to_bytes() }).unwrap();
     assert_eq!(peer.confirmed(), 0);
