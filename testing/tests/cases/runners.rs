@@ -136,10 +136,10 @@ fn n7_controls_stay_while_a_frozen_app_catches_up_and_its_input_flows() {
     let mut harness = tally_table(config);
     harness.join_all();
     harness.run_until_confirmed(60);
+    harness.clear_records();
     harness.set_frozen(0, Frozen::Yes);
     harness.run_ticks(120);
     harness.set_frozen(0, Frozen::No);
-    harness.clear_records();
     let (mut turns, mut before) = (0, confirmed(&harness, 0));
     harness.advance();
     while harness.runner(0).status() != Status::Live {
