@@ -32,7 +32,7 @@ impl Room {
     pub(super) fn resume(&mut self, connection: ConnectionId, returned: &Returned<'_>) -> Result<(), Refusal> {
         let Returned { seat, token, generation, next } = *returned;
         let slot = self.seats.get(seat.index()).ok_or(Refusal::Token)?;
-        let (holder, former) = (slot.holder, slot.former);
+        let (holder, former) = (slot.holder, slot.former.as_deref().copied());
         let proof = self.proof(seat, holder.or(former), token)?;
         let Some(holder) = holder else { return Err(Refusal::GraceOver) };
         let player = self.connections.player(connection);
@@ -68,7 +68,22 @@ impl Room {
         self.numbered().filter_map(held).min().map(|(_, seat)| seat)
     }
 
-    fn seat_of(&self, player: PlayerId) -> Option<Seat> {
+    /// How many seats a newcomer may claim right now, as far as the policy lets it (A5). The lock is not asked.
+    pub fn open_seats(&self) -> usize {
+        if self.phase == Phase::Closed { 0 } else { self.seats.iter().filter(|slot| self.is_claimable(slot)).count() }
+    }
+
+    fn is_claimable(&self, slot: &SeatSlot) -> bool {
+        match slot.state() {
+            SeatState::Free => true,
+            SeatState::Vacated => self.config.seats.recycle_vacated,
+            SeatState::Bot => self.config.seats.humans_claim_bots,
+            SeatState::Joining | SeatState::Playing | SeatState::Disconnected => false,
+        }
+    }
+
+    /// The seat to which this player has a right: it holds it, or may come back to it (A6).
+    pub fn seat_of(&self, player: PlayerId) -> Option<Seat> {
         let owns = |slot: &SeatSlot| slot.holder.is_some_and(|holder| holder.player == Some(player));
         self.numbered().find(|(_, slot)| owns(slot)).map(|(seat, _)| seat)
     }
@@ -76,11 +91,11 @@ impl Room {
     /// Claims the lowest seat that nobody had, else one that was given up, else a bot's, as far as the policy lets it.
     fn claim(&mut self, connection: ConnectionId, player: Option<PlayerId>) -> Result<Seat, Refusal> {
         let full = Refusal::Full { seats: self.seat_count() };
-        let policy = self.config.seats;
-        let lowest = |state| self.numbered().find(|(_, slot)| slot.state() == state).map(|(seat, _)| seat);
-        let vacated = || lowest(SeatState::Vacated).filter(|_| policy.recycle_vacated);
-        let bot = || lowest(SeatState::Bot).filter(|_| policy.humans_claim_bots);
-        let seat = lowest(SeatState::Free).or_else(vacated).or_else(bot).ok_or(full)?;
+        let lowest = |state| {
+            let fits = |slot: &SeatSlot| slot.state() == state && self.is_claimable(slot);
+            self.numbered().find(|(_, slot)| fits(slot)).map(|(seat, _)| seat)
+        };
+        let seat = [SeatState::Free, SeatState::Vacated, SeatState::Bot].into_iter().find_map(lowest).ok_or(full)?;
         let claim = ClaimId(self.next_claim);
         self.next_claim += 1;
         let slot = &mut self.seats[seat.index()];

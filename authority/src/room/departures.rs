@@ -6,7 +6,7 @@ use retick_core::wire::{CloseReason, Refusal, RoomMessage};
 use super::connections::Stage;
 use super::event::{CloseCause, ClosedCause, ConnectionId, RoomEvent, VacancyCause};
 use super::policy::OnLeave;
-use super::seats::{ClaimEnd, Driver, Hold, SeatSlot, SeatState};
+use super::seats::{ClaimEnd, Driver, Hold, SeatSlot};
 use super::transitions::NewDriver;
 use super::{Phase, Room};
 use crate::log::Record;
@@ -78,7 +78,7 @@ impl Room {
         let played = slot.holder.is_some_and(|holder| holder.has_played);
         let bot_plays = on_leave == OnLeave::Bot || slot.is_bot();
         let retained = cause == VacancyCause::GraceOver && played && bot_plays;
-        self.give_up(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
+        self.end_claim(seat, cause, if retained { ClaimEnd::Retained } else { ClaimEnd::Over });
         match on_leave {
             OnLeave::Empty if was_active => self.change_driver(seat, NewDriver::Nobody),
             OnLeave::Bot if was_active || (was_empty && self.phase == Phase::Lobby) => {
@@ -90,7 +90,7 @@ impl Room {
     }
 
     /// Ends a seat's claim, or keeps it for its owner while a bot plays. Who drives the seat is the caller's to say.
-    pub(super) fn give_up(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
+    pub(super) fn end_claim(&mut self, seat: Seat, cause: VacancyCause, end: ClaimEnd) {
         self.seats[seat.index()].release(end);
         let retained = end == ClaimEnd::Retained;
         self.commands.discard(seat);
@@ -103,16 +103,8 @@ impl Room {
 
     /// A seat was given up: that ends a room without players, and may be what the start or the settlement waited for.
     pub(super) fn handle_vacancy(&mut self) {
-        let may_fill = |slot: &SeatSlot| {
-            self.phase == Phase::Lobby
-                && match slot.state() {
-                    SeatState::Free => true,
-                    SeatState::Vacated => self.config.seats.recycle_vacated,
-                    SeatState::Bot => self.config.seats.humans_claim_bots,
-                    SeatState::Joining | SeatState::Playing | SeatState::Disconnected => false,
-                }
-        };
-        let deserted = !self.seats.iter().any(|slot| slot.is_held() || may_fill(slot));
+        let may_fill = self.phase == Phase::Lobby && self.open_seats() > 0;
+        let deserted = !may_fill && !self.seats.iter().any(SeatSlot::is_held);
         if deserted && self.next_claim > 0 {
             self.end(ClosedCause::Deserted);
         } else {

@@ -3,6 +3,7 @@
 //! A seat's *driver* is what its frames say. Its *holder* is who claimed it, and may still be on the way: a claim takes effect
 //! when the driver changes, which is for `transitions` to do.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use retick_core::frame::SeatFrame;
@@ -92,7 +93,7 @@ pub(super) struct SeatSlot {
     pub(super) driver: Driver,
     pub(super) holder: Option<Holder>,
     /// Whose claim has ended; its token is known, and refused.
-    pub(super) former: Option<Holder>,
+    pub(super) former: Option<Box<Holder>>,
     /// The control epoch of the driver.
     pub(super) epoch: ControlEpoch,
     /// The last epoch that any driver or claim was given.
@@ -251,7 +252,11 @@ impl SeatSlot {
         self.grace_end = None;
         self.forget_deliveries();
         match end {
-            ClaimEnd::Over => self.former = self.holder.take().or(self.former),
+            ClaimEnd::Over => {
+                if let Some(holder) = self.holder.take() {
+                    self.former = Some(Box::new(holder));
+                }
+            }
             ClaimEnd::Retained => self.set_hold(Hold::Retained),
         }
     }

@@ -2,7 +2,6 @@
 
 use bincode::{BorrowDecode, Encode};
 use retick_core::seat::{ControlEpoch, Seat};
-use retick_core::tick::Tick;
 use retick_core::wire::RoomMessage;
 
 use super::event::{RoomEvent, VacancyCause};
@@ -98,7 +97,7 @@ impl Room {
         match self.changeable(seat)? {
             SeatState::Free | SeatState::Vacated => {}
             SeatState::Disconnected if self.seats[seat.index()].is_active() => {
-                self.give_up(seat, VacancyCause::BotSeated, ClaimEnd::Retained);
+                self.end_claim(seat, VacancyCause::BotSeated, ClaimEnd::Retained);
             }
             SeatState::Bot => return Err(SeatError::Bot),
             SeatState::Disconnected | SeatState::Joining | SeatState::Playing => return Err(SeatError::Held),
@@ -123,7 +122,7 @@ impl Room {
             return Err(SeatError::Held);
         }
         if slot.holder.is_some() {
-            self.give_up(seat, VacancyCause::BotRemoved, ClaimEnd::Over);
+            self.end_claim(seat, VacancyCause::BotRemoved, ClaimEnd::Over);
         }
         self.change_driver(seat, NewDriver::Nobody);
         self.handle_vacancy();

@@ -19,12 +19,13 @@ const TICK_LAG_BUCKETS: [f64; 12] = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167,
 pub(super) const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Every seat state with its name, in the order of the metric's values.
-pub(super) const SEAT_STATES: [(SeatState, &str); 5] = [
+pub(super) const SEAT_STATES: [(SeatState, &str); 6] = [
     (SeatState::Free, "free"),
     (SeatState::Joining, "joining"),
     (SeatState::Playing, "playing"),
     (SeatState::Disconnected, "disconnected"),
     (SeatState::Vacated, "vacated"),
+    (SeatState::Bot, "bot"),
 ];
 
 /// The name of a seat's state.

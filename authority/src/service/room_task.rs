@@ -41,6 +41,8 @@ pub(super) enum Mail {
     Disconnected { connection: ConnectionId },
     /// The owner starts the match.
     Start,
+    /// The owner locks the room, or opens it again.
+    SetLocked(bool),
     /// The owner ends the room.
     Close,
 }
@@ -182,6 +184,7 @@ impl RoomTask {
                     warn!(%error, "the room was not started");
                 }
             }
+            Mail::SetLocked(locked) => self.room.set_locked(locked),
             Mail::Close => self.room.close(now),
         }
     }

@@ -99,6 +99,10 @@ pub struct RoomStatus {
     pub seats: Vec<SeatState>,
     /// What was counted about each seat, in order.
     pub seat_stats: Vec<SeatStats>,
+    /// Seats that a newcomer may claim.
+    pub open_seats: usize,
+    /// Whether only who has a seat gets in (V1).
+    pub locked: bool,
     /// Connections that are open.
     pub connections: usize,
     /// Connections that were closed because they read too slowly (A11).
@@ -116,6 +120,8 @@ impl RoomStatus {
             frontier: Tick::ZERO,
             seats: vec![SeatState::Free; room.descriptor().seats().count()],
             seat_stats: vec![SeatStats::default(); room.descriptor().seats().count()],
+            open_seats: 0,
+            locked: false,
             connections: 0,
             slow_consumers: 0,
             lag_micros: 0,
@@ -133,6 +139,8 @@ impl RoomStatus {
             None => RoomPhase::Waiting,
         };
         self.frontier = room.frontier();
+        self.open_seats = room.open_seats();
+        self.locked = room.is_locked();
         self.stats = room.stats();
         let places = self.seats.iter_mut().zip(&mut self.seat_stats);
         for ((state, stats), seat) in places.zip(room.descriptor().seats().seats()) {
@@ -144,10 +152,5 @@ impl RoomStatus {
     /// Seats that nobody has claimed.
     pub fn free_seats(&self) -> usize {
         self.seats.iter().filter(|seat| **seat == SeatState::Free).count()
-    }
-
-    /// Seats that a newcomer may take right now.
-    pub fn joinable_seats(&self) -> usize {
-        if self.phase == RoomPhase::Waiting { self.free_seats() } else { 0 }
     }
 }

@@ -537,10 +537,7 @@ fn receive(
 
 fn transfer(message: &RoomMessage<'_>) -> Option<Transfer> {
     Some(match *message {
-        RoomMessage::SnapshotWanted { transfer, generation, tick } => {
-            assert_eq!(generation, GENERATION);
-            Transfer::Wanted { transfer, tick: tick.index() }
-        }
+        RoomMessage::SnapshotWanted { transfer, tick, .. } => Transfer::Wanted { transfer, tick: tick.index() },
         RoomMessage::SnapshotProgress { transfer, next } => Transfer::Progress { transfer, next },
         RoomMessage::SnapshotCanceled { transfer } => Transfer::Canceled { transfer },
         RoomMessage::Snapshot { header, verified } => Transfer::Snapshot { header, verified },

@@ -11,9 +11,12 @@ use retick_authority::room::{
 use retick_core::digest::Checksum;
 use retick_core::seat::{ControlEpoch, Generation};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, Entry, InputRun, Inputs, PlayerId, ResumeToken};
+use retick_core::wire::{
+    ClientMessage, Entry, InputRun, Inputs, NoSnapshot, PlayerId, ResumeToken, SnapshotHeader, TransferId,
+};
 
-use crate::driver::{GENERATION, Match, bytes_of, config, hello, seat};
+use crate::donors;
+use crate::driver::{GENERATION, Match, Notice, Transfer, bytes_of, config, hello, seat};
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -45,6 +48,9 @@ enum Act {
     SeatBot(usize),
     RemoveBot(usize),
     Lock(bool),
+    Donate { by: usize, fault: u32 },
+    Download { by: usize, fault: u32 },
+    Transfer { by: usize, kind: u8, transfer: u64, number: u32 },
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -77,6 +83,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Start),
         1 => prop::bool::weighted(0.05).prop_map(|close| if close { Act::Close } else { Act::Persist }),
         6 => of_life(),
+        4 => of_snapshots(),
     ]
 }
 
@@ -95,6 +102,75 @@ fn of_life() -> impl Strategy<Value = Act> {
         2 => (0usize..5).prop_map(Act::RemoveBot),
         1 => prop::bool::weighted(0.3).prop_map(Act::Lock),
     ]
+}
+
+/// What donors and newcomers say (A7): mostly what is asked for, and anything else.
+fn of_snapshots() -> impl Strategy<Value = Act> {
+    let by = || prop_oneof![3 => 0usize..4, 1 => 0usize..12];
+    let fault = || prop_oneof![4 => Just(0u32), 1 => 1u32..4];
+    prop_oneof![
+        4 => (by(), fault()).prop_map(|(by, fault)| Act::Donate { by, fault }),
+        4 => (by(), fault()).prop_map(|(by, fault)| Act::Download { by, fault }),
+        1 => (by(), 0u8..5, 0u64..8, 0u32..20).prop_map(|(by, kind, transfer, number)| {
+            Act::Transfer { by, kind, transfer, number }
+        }),
+    ]
+}
+
+fn last_transfer(game: &Match, by: usize, wanted: fn(&Transfer) -> bool) -> Option<Transfer> {
+    let peer = game.peers.get(&ConnectionId(by as u64)).filter(|peer| peer.closed.is_none())?;
+    let notices = peer.notices.iter().rev();
+    let transfer =
+        |notice: &Notice| if let Notice::Transfer(transfer) = notice { Some(transfer.clone()) } else { None };
+    notices.filter_map(transfer).find(wanted)
+}
+
+/// Gives what was asked for last, whether or not it is still wanted: the state whose only byte is 0, which most have reported.
+fn donate(game: &mut Match, by: usize, fault: u32) {
+    let wanted = last_transfer(game, by, |told| matches!(told, Transfer::Wanted { .. }));
+    let Some(Transfer::Wanted { transfer, tick }) = wanted else { return };
+    let mut bytes = donors::encoded(game, tick, &[0]);
+    let generation = game.room.descriptor().generation();
+    let header = SnapshotHeader { generation, ..donors::header(transfer, tick, &[0], &bytes) };
+    let client = ConnectionId(by as u64);
+    game.send(client, &ClientMessage::SnapshotOffer(header));
+    match fault {
+        1 => bytes[60] ^= 1,
+        2 => bytes.truncate(20),
+        3 => return,
+        _ => {}
+    }
+    game.send(client, &ClientMessage::SnapshotChunk { transfer, index: 0, bytes: &bytes });
+}
+
+/// Answers what was announced last.
+fn download(game: &mut Match, by: usize, fault: u32) {
+    let announced = last_transfer(game, by, |told| matches!(told, Transfer::Snapshot { .. }));
+    let Some(Transfer::Snapshot { header, .. }) = announced else { return };
+    let (client, transfer, stray) = (ConnectionId(by as u64), header.transfer, game.room.stats().stray_transfers);
+    match fault {
+        1 => return game.send(client, &ClientMessage::SnapshotFailed { transfer }),
+        2 => return game.send(client, &ClientMessage::SnapshotProgress { transfer, next: 0 }),
+        3 => return game.send(client, &ClientMessage::SnapshotProgress { transfer, next: 9 }),
+        _ => game.send(client, &ClientMessage::SnapshotProgress { transfer, next: header.chunk_count() }),
+    }
+    let peer = game.peers.get_mut(&client).expect("known");
+    if peer.closed.is_none() && game.room.stats().stray_transfers == stray {
+        // It has the state, so it goes on from there.
+        peer.frames.clear();
+        peer.first = header.tick.index();
+    }
+}
+
+fn transfer(kind: u8, transfer: u64, number: u32) -> Vec<u8> {
+    let transfer = TransferId(transfer);
+    bytes_of(&match kind {
+        0 => ClientMessage::SnapshotRefused { transfer, cause: NoSnapshot::TooLarge },
+        1 => ClientMessage::SnapshotProgress { transfer, next: number },
+        2 => ClientMessage::SnapshotFailed { transfer },
+        3 => ClientMessage::SnapshotChunk { transfer, index: number, bytes: &[1, 2, 3] },
+        _ => ClientMessage::SnapshotOffer(donors::header(transfer, u64::from(number), &[0], &[7])),
+    })
 }
 
 fn perform(game: &mut Match, act: Act) {
@@ -190,6 +266,9 @@ fn perform(game: &mut Match, act: Act) {
         Act::SeatBot(index) => _ = game.room.seat_bot(seat(index)),
         Act::RemoveBot(index) => _ = game.room.remove_bot(seat(index)),
         Act::Lock(locked) => game.room.set_locked(locked),
+        Act::Donate { by, fault } => donate(game, by, fault),
+        Act::Download { by, fault } => download(game, by, fault),
+        Act::Transfer { by, kind, transfer, number } => send(by, &self::transfer(kind, transfer, number)),
     }
     game.drain();
 }
@@ -237,6 +316,9 @@ fn play(script: Script) -> Result<Match, TestCaseError> {
     config.seats = policy;
     (config.pause, config.reconfigure) = (PausePolicy::Anyone, ReconfigurePolicy::Anyone);
     config.rules.checksum_cadence_ticks = 10;
+    config.donation.snapshot_interval_millis = 500;
+    config.donation.transfer_timeout_millis = 2_000;
+    config.donation.replay_millis = 500;
     let mut game = Match::new(config);
     game.persists = persists;
     // Most scripts shall reach the match itself.
@@ -280,13 +362,15 @@ proptest! {
 #[test]
 fn the_scripts_play_matches_in_which_much_happens() {
     let mut runner = TestRunner::deterministic();
-    let mut happened = [0; 14];
+    let mut happened = [0; 16];
     for _ in 0..100 {
         let script = script().new_tree(&mut runner).expect("a script").current();
         let game = play(script).expect("sound");
         let (stats, count) =
             (game.room.stats(), |wanted: fn(&RoomEvent) -> bool| game.events.iter().filter(|e| wanted(e)).count());
-        let delivered = (0..game.room.frontier().index()).filter(|tick| game.value_bytes(*tick) > 0).count();
+        let delivered = (game.room.history_start().index()..game.room.frontier().index())
+            .filter(|tick| game.value_bytes(*tick) > 0)
+            .count();
         let now = [
             delivered as u64,
             stats.seats.substituted_inputs,
@@ -304,13 +388,15 @@ fn the_scripts_play_matches_in_which_much_happens() {
             count(|event| matches!(event, RoomEvent::Reconfigured { .. })) as u64,
             count(|event| matches!(event, RoomEvent::Agreed { .. } | RoomEvent::Disputed)) as u64,
             count(|event| matches!(event, RoomEvent::ObserverJoined { .. })) as u64,
+            stats.snapshots,
+            stats.refused_snapshots,
         ];
         happened.iter_mut().zip(now).for_each(|(sum, now)| *sum += now);
     }
     assert!(
         happened
             .iter()
-            .zip([1_000, 1_000, 100, 5, 30, 10, 5, 2, 10, 20, 10, 10, 5, 20])
+            .zip([1_000, 1_000, 100, 5, 30, 10, 5, 2, 10, 20, 10, 10, 5, 20, 5, 5])
             .all(|(sum, least)| *sum >= least),
         "{happened:?}"
     );

@@ -98,6 +98,19 @@ fn a14_observers_are_capped_and_a_locked_room_takes_none() {
 }
 
 #[test]
+fn a11_an_observer_that_floods_is_closed_and_nobody_else_notices() {
+    let (mut game, clients) = Match::started(config(2, 6));
+    let observer = game.observe(0);
+    for sent_micros in 0..=270 {
+        game.send(observer, &ClientMessage::Ping { sent_micros, rollbacks: 0 });
+    }
+    assert_eq!(game.peer(observer).closed, Some(CloseCause::Ended(CloseReason::Budget)));
+    assert_eq!((game.room.stats().over_budget_connections, game.room.observer_count()), (1, 0));
+    game.play(&clients, 20);
+    assert_eq!(game.when, (0..20).collect::<Vec<_>>());
+}
+
+#[test]
 fn a14_observers_do_not_keep_a_deserted_room() {
     let (mut game, clients) = Match::started(config(2, 6));
     let observer = game.observe(0);

@@ -344,6 +344,26 @@ fn a08_a_recycled_seat_keeps_nothing_of_whoever_left() {
     game.check_everyone();
 }
 
+/// What is numbered and budgeted is numbered and budgeted for a control epoch: whoever comes next begins anew.
+#[test]
+fn a9_a_new_claim_numbers_its_commands_anew() {
+    let policy = SeatPolicy { recycle_vacated: true, ..SeatPolicy::default() };
+    let (mut game, clients) = Match::started(with(policy, 2));
+    game.command(clients[1], 900, b"x");
+    game.play(&clients, 10);
+    game.send(clients[1], &ClientMessage::Leave);
+    let next = game.join_ready();
+    // Not before it takes part.
+    game.command(next, 1, b"early");
+    assert_eq!(game.counters(1).rejected_commands, 1);
+    game.play(&[clients[0], next], 40);
+    game.command(next, 1, b"y");
+    game.play(&[clients[0], next], 45);
+    assert_eq!(game.counters(1).rejected_commands, 1);
+    let commands = |tick| game.frame(tick).commands().map(|it| it.1.to_vec()).collect::<Vec<_>>();
+    assert_eq!((commands(0), commands(40)), (vec![b"x".to_vec()], vec![b"y".to_vec()]));
+}
+
 #[test]
 fn a5_two_newcomers_never_get_one_seat() {
     let policy = SeatPolicy { recycle_vacated: true, ..SeatPolicy::default() };

@@ -95,7 +95,7 @@ impl DelayTuner {
         }
         // Calm is where a tick less would do, too.
         let few = seen.rollbacks <= rate / 2;
-        let shallow = seen.lead_ticks.saturating_sub(u64::from(self.lag_ticks)) + 1 <= depth;
+        let shallow = seen.lead_ticks.saturating_sub(u64::from(self.lag_ticks)) < depth;
         self.calm_periods = if few || shallow { self.calm_periods + 1 } else { 0 };
         if self.calm_periods >= CALM_PERIODS {
             self.calm_periods = 0;

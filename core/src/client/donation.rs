@@ -62,6 +62,8 @@ struct Taking {
 pub(super) struct Transfers {
     wanted: VecDeque<(TransferId, Tick)>,
     giving: Option<Giving>,
+    /// Whether this turn has sent its chunk.
+    has_sent: bool,
     /// The greeting told to wait for a snapshot.
     awaiting: bool,
     /// Kept across a lost transport, for the room may go on with the same one.
@@ -72,6 +74,11 @@ impl Transfers {
     /// Whether the session is to be built from a snapshot that is not there yet.
     pub(super) fn is_awaiting(&self) -> bool {
         self.awaiting
+    }
+
+    /// A turn begins, and with it another chunk's worth of the transport.
+    pub(super) fn begin_turn(&mut self) {
+        self.has_sent = false;
     }
 
     /// A connection was greeted.
@@ -121,7 +128,8 @@ impl Transfers {
         }
         let Some(giving) = &mut self.giving else { return };
         let window = giving.acknowledged.saturating_add(DONATION_WINDOW_CHUNKS).min(giving.header.chunk_count());
-        if giving.sent < window {
+        if giving.sent < window && !self.has_sent {
+            self.has_sent = true;
             let (transfer, index) = (giving.header.transfer, giving.sent);
             let start = index as usize * SNAPSHOT_CHUNK_BYTES;
             let bytes = &giving.bytes[start..start + giving.header.chunk_bytes(index) as usize];

@@ -212,6 +212,8 @@ impl Client {
         self.base_is_known = false;
         self.incoming = Frame::new(generation, Tick::ZERO);
         self.unsent = Tick::ZERO;
+        // Nothing of this generation had been released when the connection was greeted.
+        self.greeted_at = Tick::ZERO;
         self.pending_reports.clear();
         self.transfers = Transfers::default();
         self.pace.forget_clock();

@@ -477,6 +477,7 @@ impl Client {
         self.now = now;
         self.send_ping_if_due();
         self.turn = TurnBudget::new(&self.config);
+        self.transfers.begin_turn();
         self.goals = Goals::default();
         if self.session.is_some() && self.started && self.end.is_none() && !self.transfers.is_awaiting() {
             self.judge_delay();

@@ -137,6 +137,33 @@ fn a10_a_new_generation_starts_the_session_over() {
     assert_eq!(peer.frames(OLD, 5, 1), Err(EndReason::Protocol), "frames of the old generation have no place any more");
 }
 
+/// The fault that this caught: a client that had joined late waited for as many ticks of the new generation as it had missed of
+/// the old one, and sent no input.
+#[test]
+fn a10_a_late_joiner_plays_from_tick_0_of_a_new_generation() {
+    let mut peer = Peer::connected(ClientRole::Player);
+    peer.welcome(&descriptor(2), Some(1), 4).unwrap();
+    peer.start(OLD);
+    peer.frames(OLD, 0, 6).unwrap();
+    peer.turn(10);
+    peer.receive(&RoomMessage::Activated { generation: OLD, tick: Tick::new(9) }).unwrap();
+    peer.receive(&RoomMessage::Reconfigured { descriptor: &next_generation().to_bytes() }).unwrap();
+    peer.receive(&RoomMessage::Activated { generation: NEW, tick: Tick::ZERO }).unwrap();
+    peer.start(NEW);
+    peer.outputs();
+    peer.turn(50);
+    let (messages, _) = peer.outputs();
+    assert!(messages.iter().any(|message| message.starts_with("Inputs")), "{messages:?}");
+}
+
+#[test]
+fn a10_a_config_that_the_game_does_not_take_ends_that_client() {
+    let config = SessionConfig::from_bytes(b"no config of this game").unwrap();
+    let descriptor = descriptor(2).reconfigured(config).unwrap().to_bytes();
+    let told = Peer::playing().receive(&RoomMessage::Reconfigured { descriptor: &descriptor });
+    assert!(matches!(told, Err(EndReason::Create(_))), "{told:?}");
+}
+
 #[test]
 fn a10_another_match_is_no_new_generation() {
     let (seed, config) = (SessionSeed::from_u64(9), SessionConfig::empty());
@@ -200,6 +227,7 @@ fn a15_a_clock_that_stands_still_holds_the_present_and_the_input() {
     let rate = TickRate::Hz60;
     let mut peer = Peer::playing();
     let at = |tick: u64| rate.moment_of(Tick::new(tick)).as_nanos() / 1_000_000;
+    peer.frames(OLD, 0, 2).unwrap();
     peer.turn(at(2));
     peer.receive(&RoomMessage::Paused { generation: OLD, tick: Tick::new(5) }).unwrap();
     for tick in 3..120 {
@@ -214,7 +242,7 @@ fn a15_a_clock_that_stands_still_holds_the_present_and_the_input() {
     let clock = Some(RoomClock { micros: 70_000 });
     peer.receive(&RoomMessage::Pong { sent_micros: 1_900_000, clock, counters: Default::default() }).unwrap();
     peer.receive(&RoomMessage::Resumed { generation: OLD, clock: RoomClock { micros: 70_000 } }).unwrap();
-    peer.frames(OLD, 0, 4).unwrap();
+    peer.frames(OLD, 2, 2).unwrap();
     peer.turn(at(121));
     peer.turn(at(125));
     // Four ticks of the room's clock later than 70 ms, which was within tick 4, and not two seconds later.

@@ -11,6 +11,7 @@ mod contract;
 mod counter;
 #[cfg(feature = "derive")]
 mod derive;
+mod donation;
 mod edges;
 mod events;
 mod forged_replays;

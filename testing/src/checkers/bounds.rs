@@ -41,7 +41,8 @@ fn is_honest(end: &EndReason) -> bool {
 
 fn check_inputs(report: &MatchReport, seat: Seat, stats: &SeatStats, delivered: u64) -> Result<(), Breach> {
     let counters = stats.counters;
-    let counted = stats.duplicate_inputs + counters.late_inputs + counters.conflicting_inputs + counters.refused_inputs;
+    let refused = counters.late_inputs + counters.conflicting_inputs + counters.refused_inputs;
+    let counted = stats.duplicate_inputs + stats.early_inputs + refused;
     let stands = |slot: retick_core::frame::SeatFrame<'_>| slot.input.is_some() && !slot.substituted;
     let confirmed = report.frames.iter().filter(|frame| stands(frame.seat(seat))).count() as u64;
     let left = |event: &RoomEvent| matches!(event, RoomEvent::SeatVacated { seat: vacated, .. } if *vacated == seat);

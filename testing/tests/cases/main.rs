@@ -2,6 +2,7 @@
 
 mod a01;
 mod a03;
+mod a06;
 mod catch_up;
 mod clients;
 mod d01;
@@ -20,6 +21,7 @@ mod k07_observers;
 mod k09;
 mod k10;
 mod late_join;
+mod lives;
 mod pace;
 mod r02;
 mod r04;
@@ -29,3 +31,4 @@ mod runners;
 mod support;
 mod t01;
 mod t03;
+mod table;

@@ -118,11 +118,11 @@ impl Room {
         self.donation.shelf.drop_unused(oldest_used);
         self.forget_history(oldest_catching_up);
         if let Some((connection, reason)) = given_up {
-            self.give_up(connection, reason);
+            self.give_up_newcomer(connection, reason);
         }
     }
 
-    fn give_up(&mut self, connection: ConnectionId, reason: CloseReason) {
+    fn give_up_newcomer(&mut self, connection: ConnectionId, reason: CloseReason) {
         self.stats.unhydrated_connections += 1;
         self.eject(connection, reason);
     }
