@@ -8,7 +8,7 @@ use retick_authority::service::RoomCode;
 use retick_core::ticket::{Access, SignedTicket, Ticket, TicketPublicKey, TicketSigningKey, TicketTerms};
 
 use crate::failure::Failure;
-use crate::games::read_bounded;
+use crate::files::read_bounded;
 
 /// Arguments of `retick ticket`.
 #[derive(Args)]

@@ -71,7 +71,7 @@ impl Room {
     }
 
     /// How many seats a newcomer may claim right now, as far as the policy lets it (A5). The lock is not asked.
-    pub fn claimable_seats(&self) -> usize {
+    pub fn open_seats(&self) -> usize {
         if self.phase == Phase::Closed { 0 } else { self.seats.iter().filter(|slot| self.is_claimable(slot)).count() }
     }
 

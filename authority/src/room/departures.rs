@@ -106,7 +106,7 @@ impl Room {
 
     /// A seat was given up: that ends a room without players, and may be what the start or the settlement waited for.
     pub(super) fn handle_vacancy(&mut self) {
-        let may_fill = self.phase == Phase::Lobby && self.claimable_seats() > 0;
+        let may_fill = self.phase == Phase::Lobby && self.open_seats() > 0;
         let deserted = !may_fill && !self.seats.iter().any(SeatSlot::is_held);
         if deserted && self.next_claim > 0 {
             self.end(ClosedCause::Deserted);

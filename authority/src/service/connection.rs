@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use bytes::Bytes;
-use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::stream::SplitStream;
 use futures_util::{SinkExt, StreamExt};
 use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::alarm::Alarm;
 use super::door::{Turned, Visit, Welcomed};
 use super::entrance::encoded;
 use super::hub::RoomEntry;
-use super::metrics::{Traffic, refusal_name};
-use super::outbound::{OutboundReader, outbound};
+use super::metrics::refusal_name;
+use super::outbound::{MessageSink, outbound};
 use super::room_task::Mail;
 use crate::room::ConnectionId;
 
@@ -65,8 +65,8 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
     let (limits, room) = (&visit.hub.config, visit.room);
     let (metrics, bytes_per_second) = (&visit.hub.metrics, limits.inbound_bytes_per_second);
     let linger = limits.linger();
-    let (queue, waiting) = outbound(limits.outbound_bytes);
-    let (mut sink, mut stream) = socket.split();
+    let (sink, mut stream) = socket.split();
+    let (queue, writer) = outbound(limits.outbound_bytes, Box::pin(sink), room.traffic.clone());
     let idle = limits.idle();
     let read_end = match visit.welcome(&mut stream).await {
         Err(Turned::Ended(end)) => Some(end),
@@ -74,7 +74,7 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
             metrics.refused(refusal_name(&refusal));
             let _ = queue.push(encoded(&RoomMessage::Refused(refusal)));
             drop(queue);
-            write(&mut sink, &waiting, linger, &room.traffic).await;
+            writer.write(linger).await;
             None
         }
         Ok(Welcomed { entrant, early }) => {
@@ -83,14 +83,15 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
             let _ = room.mailbox.send(Mail::Entered { connection, outbound: queue, entrant: Box::new(entrant) }).await;
             let mut reader = Reader { room, connection, idle, budget: ByteBudget::new(bytes_per_second) };
             let end = tokio::select! {
+                biased;
                 end = reader.read(&mut stream, early) => Some(end),
-                () = write(&mut sink, &waiting, linger, &room.traffic) => None,
+                () = writer.write(linger) => None,
             };
             match end {
                 // The room closed it, and has forgotten it.
                 None => {}
                 // The room's last words are on their way; there is no mailbox any more.
-                Some(ReadEnd::RoomOver) => write(&mut sink, &waiting, linger, &room.traffic).await,
+                Some(ReadEnd::RoomOver) => writer.write(linger).await,
                 Some(_) => {
                     let _ = room.mailbox.send(Mail::Disconnected { connection }).await;
                 }
@@ -102,8 +103,10 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
     if read_end == Some(ReadEnd::Budget) {
         metrics.over_budget.increment(1);
     }
-    let goodbye = part(&mut sink, &mut stream, read_end.and_then(ReadEnd::close_frame));
-    let _ = timeout(linger, goodbye).await;
+    if let Some(sink) = writer.into_sink() {
+        let goodbye = part(sink, &mut stream, read_end.and_then(ReadEnd::close_frame));
+        let _ = timeout(linger, goodbye).await;
+    }
 }
 
 /// Hands on what a connection sends.
@@ -121,8 +124,8 @@ impl Reader<'_> {
                 return end;
             }
         }
-        let mut alarm = Alarm::new();
-        let (mut quiet_at, mut heard_at) = (Instant::now() + self.idle, Instant::now());
+        let (mut alarm, mut heard_at) = (Alarm::new(), Instant::now());
+        let mut quiet_at = heard_at + self.idle;
         loop {
             let received = tokio::select! {
                 biased;
@@ -190,44 +193,8 @@ impl ByteBudget {
     }
 }
 
-/// Writes until the queue has ended and everything is sent, or until that takes too long.
-async fn write(
-    sink: &mut SplitSink<WebSocket, Message>,
-    waiting: &OutboundReader,
-    linger: Duration,
-    traffic: &Traffic,
-) {
-    let overdue = async {
-        waiting.ended().await;
-        sleep(linger).await;
-    };
-    tokio::select! {
-        () = write_all(sink, waiting, traffic) => {}
-        () = overdue => {}
-    }
-}
-
-async fn write_all(sink: &mut SplitSink<WebSocket, Message>, waiting: &OutboundReader, traffic: &Traffic) {
-    while let Some(bytes) = waiting.next().await {
-        traffic.sent(bytes.len());
-        let mut sent = sink.feed(Message::Binary(bytes)).await;
-        if sent.is_ok() && waiting.is_empty() {
-            sent = sink.flush().await;
-        }
-        if sent.is_err() {
-            return;
-        }
-    }
-    // A failure shows in the reader too.
-    let _ = sink.flush().await;
-}
-
 /// Closes, and reads on until the peer has closed too: a socket that is dropped with unread bytes takes what was sent with it.
-async fn part(
-    sink: &mut SplitSink<WebSocket, Message>,
-    stream: &mut SplitStream<WebSocket>,
-    frame: Option<CloseFrame>,
-) {
+async fn part(mut sink: MessageSink, stream: &mut SplitStream<WebSocket>, frame: Option<CloseFrame>) {
     if sink.send(Message::Close(frame)).await.is_ok() {
         while let Some(Ok(_)) = stream.next().await {}
     }

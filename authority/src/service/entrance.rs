@@ -41,7 +41,7 @@ impl RoomTask {
     /// Hands a connection to the room, unless the lobby keeps it out.
     pub(super) fn enter(&mut self, connection: ConnectionId, outbound: Outbound, entrant: Entrant, now: Moment) {
         let Entrant { greeting, intent, player, reservation, span } = entrant;
-        if let Err(refusal) = self.admit(intent, reservation.as_ref(), player) {
+        if let Err(refusal) = self.admit(intent, player, reservation.as_ref()) {
             self.metrics.refused(super::metrics::refusal_name(&refusal));
             // Dropping the queue ends the connection once this is sent.
             let _ = outbound.push(encoded(&RoomMessage::Refused(refusal)));
@@ -59,14 +59,15 @@ impl RoomTask {
         self.tell_draining(connection);
     }
 
-    fn admit(&self, intent: Intent, reservation: Option<&Held>, player: Option<PlayerId>) -> Result<(), Refusal> {
-        // Whoever has a seat comes back to it, and takes none.
-        if intent != Intent::Join || player.is_some_and(|player| self.room.seat_of(player).is_some()) {
+    /// Keeps seats for whom they were found. Everything else about a newcomer the room decides.
+    fn admit(&self, intent: Intent, player: Option<PlayerId>, reservation: Option<&Held>) -> Result<(), Refusal> {
+        let returns = player.is_some_and(|player| self.room.seat_of(player).is_some());
+        if intent != Intent::Join || returns || self.room.is_locked() {
             return Ok(());
         }
-        let seats = self.room.descriptor().seats();
-        let admitted = self.listing.admit(self.room.claimable_seats(), reservation, Instant::now());
-        admitted.map_err(|closed| closed.refusal(u8::try_from(seats.count()).unwrap_or(u8::MAX)))
+        let seats = u8::try_from(self.room.descriptor().seats().count()).unwrap_or(u8::MAX);
+        let has_seat = self.listing.has_seat_for(self.room.open_seats(), reservation, Instant::now());
+        if has_seat { Ok(()) } else { Err(Refusal::Full { seats }) }
     }
 
     /// Tells a connection for how long the room still lives, if that is known.

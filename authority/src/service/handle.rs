@@ -123,10 +123,9 @@ impl ServiceHandle {
     ///
     /// # Errors
     /// [`UnknownRoom`].
-    pub fn set_room_locked(&self, code: RoomCode, locked: Locked) -> Result<(), UnknownRoom> {
+    pub async fn set_room_locked(&self, code: RoomCode, locked: Locked) -> Result<(), UnknownRoom> {
         let entry = self.hub.find(code).ok_or(UnknownRoom)?;
-        entry.listing.set_locked(locked == Locked::Yes);
-        Ok(())
+        entry.set_locked(locked == Locked::Yes).await.map(|_| ())
     }
 
     /// Shows a room to everyone, or only to who knows its code (V1). A room that is made here is private at first.
@@ -141,8 +140,8 @@ impl ServiceHandle {
 
     /// What the lobby knows about a room; `None` for an unknown one.
     pub fn room_lobby(&self, code: RoomCode) -> Option<RoomLobby> {
-        let listing = self.hub.find(code)?.listing;
-        let (visibility, locked) = (listing.visibility(), listing.is_locked());
+        let RoomEntry { listing, status, .. } = self.hub.find(code)?;
+        let (visibility, locked) = (listing.visibility(), status.borrow().locked);
         Some(RoomLobby { visibility, locked, reserved_seats: listing.reserved(Instant::now()) })
     }
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Duration, Instant, sleep, timeout};
 use tracing::{Instrument, info, info_span};
 
 use super::address::{Counts, Peer, Rates};
 use super::code::RoomCode;
 use super::config::ServiceConfig;
-use super::error::CreateRoomError;
+use super::error::{CreateRoomError, UnknownRoom};
 use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
 use super::log_store::{LogStore, RestoredRoom};
@@ -22,8 +22,11 @@ use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
 use super::room_log::RoomLog;
 use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomTask, Surroundings};
-use super::status::{RoomInfo, RoomStatus};
+use super::status::{RoomInfo, RoomPhase, RoomStatus};
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
+
+/// How long a change of a room's lock is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The way to a room. Other kinds of rooms are reached by the same mail (V2).
 #[derive(Clone, Debug)]
@@ -36,6 +39,17 @@ pub(super) struct RoomEntry {
     pub(super) traffic: Arc<Traffic>,
     /// The encoded match, for who joins by code.
     pub(super) descriptor: Arc<[u8]>,
+}
+
+impl RoomEntry {
+    /// Locks the room or opens it again, and waits until its status says so, unless somebody changes it back meanwhile.
+    pub(super) async fn set_locked(&self, locked: bool) -> Result<(), UnknownRoom> {
+        self.mailbox.send(Mail::SetLocked(locked)).await.map_err(|_| UnknownRoom)?;
+        let mut status = self.status.clone();
+        let settled = |status: &RoomStatus| status.locked == locked || status.phase == RoomPhase::Closed;
+        let settled = timeout(LOCK_PATIENCE, status.wait_for(settled)).await;
+        settled.map_or(Ok(()), |settled| settled.map(|_| ()).map_err(|_| UnknownRoom))
+    }
 }
 
 /// A room to be made.

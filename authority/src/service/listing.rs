@@ -1,11 +1,10 @@
-//! What the lobby keeps about one room: who sees it, whether it is locked, and the seats that are kept for somebody (V1).
+//! What the lobby keeps about one room: who sees it, whose it is, and the seats that are kept for somebody (V1).
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use retick_core::digest::Digest;
-use retick_core::wire::Refusal;
 use tokio::time::{Duration, Instant};
 
 /// Most reservations of one room at once: a seat is kept for one at a time, and no match has more seats.
@@ -152,13 +151,12 @@ pub(super) struct Listing {
 #[derive(Debug)]
 struct State {
     visibility: Visibility,
-    locked: bool,
     reservations: Vec<Reservation>,
 }
 
 impl Listing {
     pub(super) fn new(visibility: Visibility, key: &RoomKey) -> Arc<Listing> {
-        let state = State { visibility, locked: false, reservations: Vec::new() };
+        let state = State { visibility, reservations: Vec::new() };
         Arc::new(Listing { key: key.digest(), state: Mutex::new(state) })
     }
 
@@ -179,24 +177,16 @@ impl Listing {
         self.state().visibility = visibility;
     }
 
-    pub(super) fn is_locked(&self) -> bool {
-        self.state().locked
-    }
-
-    pub(super) fn set_locked(&self, locked: bool) {
-        self.state().locked = locked;
-    }
-
     /// Seats that are kept for somebody right now.
     pub(super) fn reserved(&self, now: Instant) -> usize {
         self.state().reservations.iter().filter(|reservation| reservation.is_live(now)).count()
     }
 
-    /// Keeps one of `free_seats` for somebody, if one is left that is kept for nobody.
-    pub(super) fn reserve(&self, free_seats: usize, now: Instant, time: Duration) -> Option<ReservationId> {
+    /// Keeps one of `open_seats` for somebody, if one is left that is kept for nobody.
+    pub(super) fn reserve(&self, open_seats: usize, now: Instant, time: Duration) -> Option<ReservationId> {
         let mut state = self.state();
         state.reservations.retain(|reservation| reservation.is_live(now));
-        if state.reservations.len() >= free_seats.min(MAX_RESERVATIONS) {
+        if state.reservations.len() >= open_seats.min(MAX_RESERVATIONS) {
             return None;
         }
         let id = ReservationId(Secret::random().ok()?);
@@ -216,33 +206,13 @@ impl Listing {
         Some(Held { listing: self.clone(), id })
     }
 
-    /// Whether a newcomer may claim one of `free_seats`. Without a free seat the room itself decides: it knows who returns.
-    pub(super) fn admit(&self, free_seats: usize, held: Option<&Held>, now: Instant) -> Result<(), Closed> {
+    /// Whether one of `open_seats` is left for a newcomer, beside those that are kept for others. Where none is open the room
+    /// itself says so.
+    pub(super) fn has_seat_for(&self, open_seats: usize, held: Option<&Held>, now: Instant) -> bool {
         let state = self.state();
-        if state.locked {
-            return Err(Closed::Locked);
-        }
         let others = state.reservations.iter().filter(|reservation| reservation.is_live(now));
         let others = others.filter(|reservation| held.is_none_or(|held| held.id != reservation.id)).count();
-        if free_seats > 0 && others >= free_seats { Err(Closed::Reserved) } else { Ok(()) }
-    }
-}
-
-/// Why the lobby lets nobody into a room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Closed {
-    /// Its owner locked it.
-    Locked,
-    /// Every free seat is kept for somebody else.
-    Reserved,
-}
-
-impl Closed {
-    pub(super) fn refusal(self, seats: u8) -> Refusal {
-        match self {
-            Closed::Locked => Refusal::Locked,
-            Closed::Reserved => Refusal::Full { seats },
-        }
+        open_seats == 0 || others < open_seats
     }
 }
 
@@ -286,22 +256,12 @@ mod tests {
         assert_eq!(listing.reserved(late), 1);
         assert!(listing.hold(id, late).is_none(), "it is used once");
         assert!(listing.reserve(1, late, time).is_none());
-        assert_eq!(listing.admit(1, None, late), Err(Closed::Reserved));
-        assert_eq!(listing.admit(1, Some(&held), late), Ok(()));
+        assert!(!listing.has_seat_for(1, None, late) && listing.has_seat_for(1, Some(&held), late));
+        assert!(listing.has_seat_for(2, None, late) && listing.has_seat_for(0, None, late));
         drop(held);
-        assert_eq!((listing.reserved(late), listing.admit(1, None, late)), (0, Ok(())));
+        assert!(listing.reserved(late) == 0 && listing.has_seat_for(1, None, late));
         let expired = listing.reserve(1, now, time).expect("one is free");
         assert!(listing.hold(expired, now + time).is_none());
-    }
-
-    #[test]
-    fn v1_a_lock_closes_and_the_room_decides_where_no_seat_is_free() {
-        let (listing, now, time) = (listing(), Instant::now(), Duration::from_secs(10));
-        let held = listing.reserve(1, now, time).and_then(|id| listing.hold(id, now)).expect("one is free");
-        assert_eq!(listing.admit(0, None, now), Ok(()));
-        listing.set_locked(true);
-        assert_eq!(listing.admit(0, None, now), Err(Closed::Locked));
-        assert_eq!(listing.admit(1, Some(&held), now), Err(Closed::Locked));
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //! what the room wants done. A peer can fill its own queue only: then its connection ends as a slow consumer (A11).
 //!
 //! Before a room knows of a connection, that has come through three doors: `serving` speaks TLS and HTTP with it, `door` awaits
-//! its greeting and has it checked ([`Admission`]), and the lobby's `listing` of the room says whether it is locked, or its seats
-//! kept for others. Whoever says nothing is in none of a room's counts, and gives way to newcomers (`handshakes`).
+//! its greeting and has it checked ([`Admission`]), and the lobby's `listing` of the room says whether its seats are kept for
+//! others. Whoever says nothing is in none of a room's counts, and gives way to newcomers (`handshakes`).
 //!
 //! The HTTP side is written down in `docs/service.md`. Every refusal is JSON with a stable `code` and a `message` for people.
 //! Operators have a listener of their own, for metrics and the monitor ([`ServiceConfig::admin_address`]).

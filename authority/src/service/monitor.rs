@@ -76,7 +76,7 @@ fn describe(entry: &RoomEntry) -> Value {
         "code": entry.info.code.to_string(),
         "phase": status.phase.name(),
         "visibility": entry.listing.visibility().name(),
-        "locked": entry.listing.is_locked(),
+        "locked": status.locked,
         "tick_rate_hz": entry.info.tick_rate.hz(),
         "frontier": status.frontier.index(),
         "lag_micros": status.lag_micros,

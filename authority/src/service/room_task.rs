@@ -40,6 +40,8 @@ pub(super) enum Mail {
     Disconnected { connection: ConnectionId },
     /// The owner starts the match.
     Start,
+    /// The owner locks the room, or opens it again.
+    SetLocked(bool),
     /// The owner ends the room.
     Close,
 }
@@ -129,8 +131,6 @@ impl RoomTask {
             let due = self.wait(&mut mail).await;
             self.meter.turn(due, Instant::now());
             let now = self.now();
-            // The room tells its players whether it is locked.
-            self.room.set_locked(self.listing.is_locked());
             mail.drain(..).for_each(|item| self.deliver(item, now));
             self.room.handle_timeout(now);
             self.carry_out();
@@ -236,6 +236,7 @@ impl RoomTask {
                     warn!(%error, "the room was not started");
                 }
             }
+            Mail::SetLocked(locked) => self.room.set_locked(locked),
             Mail::Close => self.room.close(now),
         }
     }

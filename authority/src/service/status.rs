@@ -97,10 +97,12 @@ pub struct RoomStatus {
     pub frontier: Tick,
     /// Each seat, in order.
     pub seats: Vec<SeatState>,
-    /// How many of them a newcomer may claim, as far as the room's policy lets it (A5).
-    pub claimable_seats: usize,
     /// What was counted about each seat, in order.
     pub seat_stats: Vec<SeatStats>,
+    /// Seats that a newcomer may claim.
+    pub open_seats: usize,
+    /// Whether only who has a seat gets in (V1).
+    pub locked: bool,
     /// Connections that are open.
     pub connections: usize,
     /// Connections that were closed because they read too slowly (A11).
@@ -117,8 +119,9 @@ impl RoomStatus {
             phase: RoomPhase::Waiting,
             frontier: Tick::ZERO,
             seats: vec![SeatState::Free; room.descriptor().seats().count()],
-            claimable_seats: 0,
             seat_stats: vec![SeatStats::default(); room.descriptor().seats().count()],
+            open_seats: 0,
+            locked: false,
             connections: 0,
             slow_consumers: 0,
             lag_micros: 0,
@@ -138,7 +141,8 @@ impl RoomStatus {
             None => RoomPhase::Waiting,
         };
         self.frontier = room.frontier();
-        self.claimable_seats = room.claimable_seats();
+        self.open_seats = room.open_seats();
+        self.locked = room.is_locked();
         self.stats = room.stats();
         let places = self.seats.iter_mut().zip(&mut self.seat_stats);
         for ((state, stats), seat) in places.zip(room.descriptor().seats().seats()) {
@@ -150,10 +154,5 @@ impl RoomStatus {
     /// Seats that nobody has claimed.
     pub fn free_seats(&self) -> usize {
         self.seats.iter().filter(|seat| **seat == SeatState::Free).count()
-    }
-
-    /// Seats that a newcomer may take right now.
-    pub fn joinable_seats(&self) -> usize {
-        if self.phase == RoomPhase::Closed { 0 } else { self.claimable_seats }
     }
 }

@@ -132,6 +132,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "a test that was not run says so")]
 async fn v1_the_monitor_is_live_in_a_browser_and_nothing_else_runs_in_it() {
     let Some(mut browser) = Browser::start().await else {
         let required = std::env::var_os("RETICK_REQUIRE_BROWSER").is_some();

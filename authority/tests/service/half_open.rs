@@ -56,6 +56,7 @@ fn after(millis: u64) -> [u8; 8] {
 fn waiting_room() -> RoomConfig {
     let mut config = room_config(&factory::<60>(b"one"), SEATS);
     config.start = StartPolicy::Manual;
+    config.seats.recycle_vacated = true;
     config
 }
 
@@ -69,7 +70,7 @@ fn address(number: usize) -> IpAddr {
 }
 
 fn occupied(status: &RoomStatus) -> usize {
-    status.seats.iter().filter(|seat| **seat != SeatState::Free).count()
+    status.seats.iter().filter(|seat| !matches!(seat, SeatState::Free | SeatState::Vacated)).count()
 }
 
 /// Somebody who is seated, and reads and pings until the connection is over.
@@ -266,10 +267,24 @@ async fn try_to_join(joiner: Joiner, number: usize, handle: ServiceHandle, code:
         Err(end) => {
             assert_eq!(end, RawEnd::Refused(Refusal::Full { seats: SEATS }), "{joiner:?}");
             // Nobody is refused while a seat is free.
-            assert_eq!(handle.room_status(code).expect("it lives").free_seats(), 0);
+            assert_eq!(handle.room_status(code).expect("it lives").open_seats, 0);
             (Fate::Full, decided)
         }
     }
+}
+
+/// Lets all of them join at this moment, and says how each fared.
+async fn all_try(joiners: &[Joiner], handle: &ServiceHandle, code: RoomCode) -> Vec<(Fate, Instant)> {
+    let racing: Vec<_> = joiners
+        .iter()
+        .zip(0..)
+        .map(|(joiner, number)| tokio::spawn(try_to_join(*joiner, number, handle.clone(), code)))
+        .collect();
+    let mut fates = Vec::new();
+    for racer in racing {
+        fates.push(soon("a joiner is decided", racer).await.expect("no panic"));
+    }
+    fates
 }
 
 /// Plays one seed, and says how many survivors were in flight for the last seat.
@@ -277,9 +292,8 @@ async fn race(seed: u64) -> usize {
     let server = Server::start(slow_config());
     let (handle, mut random) = (server.handle.clone(), Seeded(seed));
     let code = handle.create_room(waiting_room()).expect("a room");
-    for number in 0..2 {
-        keep_alive(seat(&handle, number, code, 0).await.expect("a free seat"));
-    }
+    let mut leaver = seat(&handle, 0, code, 0).await.expect("a free seat");
+    keep_alive(seat(&handle, 1, code, 0).await.expect("a free seat"));
     let most = Arc::new(Mutex::new(0));
     let (mut watched, seen) = (server.status(code), most.clone());
     let watching = tokio::spawn(async move {
@@ -296,19 +310,19 @@ async fn race(seed: u64) -> usize {
             Joiner { millis, drops }
         })
         .collect();
-    let racing: Vec<_> = joiners
-        .iter()
-        .zip(0..)
-        .map(|(joiner, number)| tokio::spawn(try_to_join(*joiner, number, handle.clone(), code)))
-        .collect();
-    let mut fates = Vec::new();
-    for racer in racing {
-        fates.push(soon("a joiner is decided", racer).await.expect("no panic"));
-    }
+    let fates = all_try(&joiners, &handle, code).await;
     let count = |fate| fates.iter().filter(|(found, _)| *found == fate).count();
     let survivors = joiners.iter().filter(|joiner| joiner.drops.is_none()).count();
     assert_eq!((count(Fate::Seated), count(Fate::Full)), (2, survivors - 2), "seed {seed}: {joiners:?}");
     assert_eq!(count(Fate::Dropped), 20 - survivors);
+    assert_eq!(occupied(&handle.room_status(code).expect("it lives")), 4);
+    // (c) One leaves, and five try again.
+    leaver.send(&ClientMessage::Leave).await;
+    let left = |status: &RoomStatus| status.open_seats == 1;
+    soon("the seat is open", server.status(code).wait_for(left)).await.expect("it lives");
+    let again: Vec<Joiner> = (0..5).map(|_| Joiner { millis: 1 + random.below(500), drops: None }).collect();
+    let second = all_try(&again, &handle, code).await;
+    assert_eq!(second.iter().filter(|(fate, _)| *fate == Fate::Seated).count(), 1, "seed {seed}: {again:?}");
     assert_eq!(occupied(&handle.room_status(code).expect("it lives")), 4);
     assert_eq!(*most.lock().expect("not poisoned"), 4, "seed {seed}");
     watching.abort();
@@ -323,7 +337,7 @@ async fn race(seed: u64) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn l02_b_a_race_for_the_last_seats_fills_them_and_no_more() {
+async fn l02_b_c_a_race_for_the_last_seats_fills_them_and_no_more() {
     let mut contested = 0;
     for seed in 1..=50 {
         contested += usize::from(race(seed).await >= 2);

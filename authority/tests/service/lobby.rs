@@ -123,7 +123,7 @@ async fn v1_the_rooms_key_locks_and_shows_it_and_nothing_else_does() {
     let late = server.join(code_of(code), &game, Scripted::new(1).0);
     room_is("it is full", &status, |status| status.free_seats() == 0).await;
     // The owner of the service needs no key.
-    server.handle.set_room_locked(code_of(code), Locked::Yes).expect("it exists");
+    server.handle.set_room_locked(code_of(code), Locked::Yes).await.expect("it exists");
     server.handle.set_room_visibility(code_of(code), Shown::Public).expect("it exists");
     let known = server.handle.room_lobby(code_of(code)).expect("it exists");
     assert_eq!((known.locked, known.visibility), (true, Shown::Public));

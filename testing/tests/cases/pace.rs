@@ -43,7 +43,7 @@ fn n4_inputs_are_there_in_time_although_their_delay_varies() {
 fn n5_a_client_that_predicts_nothing_shows_confirmed_states_alone_and_its_input_flows() {
     let mut quiet = client(zig).latency_ticks(RATE, 3);
     quiet.config.mode = PredictionMode::ConfirmedOnly;
-    let setup = tally_match().client(quiet).client(client(zig).latency_ticks(RATE, 3));
+    let setup = tally_match().hard_tolerance_ticks(12).client(quiet).client(client(zig).latency_ticks(RATE, 3));
     let mut sim = setup.last_tick(600).build();
     sim.run_until_confirmed(600);
     let report = sim.finish();

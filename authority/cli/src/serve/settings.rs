@@ -14,7 +14,7 @@ use retick_core::ticket::TicketPublicKey;
 
 use super::default_listen;
 use crate::failure::Failure;
-use crate::games::read_bounded;
+use crate::files::read_bounded;
 
 /// Most bytes of a file with keys, certificates or a token.
 const MAX_SECRET_FILE_BYTES: u64 = 256 * 1024;

@@ -1,6 +1,6 @@
 //! `retick bench`.
 
-use super::{check_refused, retick, stdout};
+use super::{check_refused, retick, stderr, stdout};
 
 #[test]
 fn a1_bench_rooms_confirms_every_tick_of_every_room_and_says_what_it_took() {

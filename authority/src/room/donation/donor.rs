@@ -2,6 +2,7 @@
 
 use core::cmp::Reverse;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use retick_core::digest::Checksum;
@@ -59,7 +60,7 @@ enum Part {
     /// Its chunks arrive.
     Arriving(Assembly),
     /// All are there, and the state is being checked.
-    Checking { header: SnapshotHeader, bytes: Vec<u8>, check: StateCheck },
+    Checking { header: SnapshotHeader, bytes: Vec<u8>, check: Box<StateCheck> },
 }
 
 impl Incoming {
@@ -292,7 +293,7 @@ impl Room {
             let snapshot = Snapshot::from_bytes(&bytes).ok()?;
             let is_announced = snapshot.tick() == header.tick && snapshot.checksum() == header.checksum;
             let check: Result<StateCheck, SnapshotError> = StateCheck::new(snapshot, &self.config.descriptor);
-            check.ok().filter(|_| is_announced).map(|check| Part::Checking { header, bytes, check })
+            check.ok().filter(|_| is_announced).map(|check| Part::Checking { header, bytes, check: Box::new(check) })
         });
         match checked {
             Some(part) => incoming.part = part,

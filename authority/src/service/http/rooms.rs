@@ -57,7 +57,7 @@ pub(super) async fn change(State(hub): SharedHub, code: CodePath, request: Reque
     }
     let ChangeRequest { locked, visibility } = body::change(&read_body(&hub, request).await?)?;
     if let Some(locked) = locked {
-        entry.listing.set_locked(locked);
+        entry.set_locked(locked).await.map_err(|_| ApiError::NoSuchRoom)?;
     }
     if let Some(visibility) = visibility {
         entry.listing.set_visibility(visibility);
@@ -148,8 +148,8 @@ fn find_seat(hub: &Hub, fits: impl Fn(&RoomEntry) -> bool) -> Option<(RoomEntry,
         .into_iter()
         .filter(|entry| fits(entry))
         .filter_map(|entry| {
-            let joinable = entry.listing.visibility() == Visibility::Public && !entry.listing.is_locked();
-            let free = free_seats(&entry).saturating_sub(entry.listing.reserved(now));
+            let joinable = entry.listing.visibility() == Visibility::Public && !entry.status.borrow().locked;
+            let free = open_seats(&entry).saturating_sub(entry.listing.reserved(now));
             (joinable && free > 0).then_some((free, entry))
         })
         .collect();
@@ -159,12 +159,12 @@ fn find_seat(hub: &Hub, fits: impl Fn(&RoomEntry) -> bool) -> Option<(RoomEntry,
 }
 
 fn reserve(hub: &Hub, entry: &RoomEntry) -> Option<ReservationId> {
-    entry.listing.reserve(free_seats(entry), Instant::now(), hub.config.reservation())
+    entry.listing.reserve(open_seats(entry), Instant::now(), hub.config.reservation())
 }
 
 /// Seats that a newcomer may take now.
-fn free_seats(entry: &RoomEntry) -> usize {
-    entry.status.borrow().joinable_seats()
+fn open_seats(entry: &RoomEntry) -> usize {
+    entry.status.borrow().open_seats
 }
 
 /// What a joiner needs to know before it opens a WebSocket.
@@ -180,14 +180,14 @@ fn describe(entry: &RoomEntry) -> Value {
         "config_digest": config_digest.to_string(),
         "descriptor_digest": descriptor_digest.to_string(),
         "seats": seats.count(),
-        "free_seats": status.free_seats(),
+        "free_seats": status.open_seats,
         "tick_rate_hz": tick_rate.hz(),
         "hard_tolerance_ticks": rules.hard_tolerance_ticks,
         "checksum_cadence_ticks": rules.checksum_cadence_ticks,
         "phase": status.phase.name(),
         "frontier": status.frontier.index(),
         "visibility": entry.listing.visibility().name(),
-        "locked": entry.listing.is_locked(),
+        "locked": status.locked,
     })
 }
 

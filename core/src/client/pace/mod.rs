@@ -18,6 +18,8 @@ use crate::wire::RoomClock;
 const JITTER_MARGIN: i64 = 2;
 /// Longest time between turns that is counted on: a pause beyond is a stall, and no margin makes up for stalls.
 const MAX_TURN_NANOS: i64 = 100_000_000;
+/// The time between turns until it was measured.
+const FIRST_TURN_NANOS: i64 = 1_000_000_000 / 60;
 /// What part of a change the mean time between turns takes over in one turn.
 const TURN_MEAN: i64 = 8;
 
@@ -49,7 +51,7 @@ pub(super) struct Pace {
     last_turn: Option<Moment>,
     /// The last time between turns, and the mean one.
     last_turn_nanos: Option<i64>,
-    turn_nanos: Option<i64>,
+    turn_nanos: i64,
 }
 
 impl Pace {
@@ -61,7 +63,7 @@ impl Pace {
             controller: Controller::new(1_000_000_000 / i64::from(rate.hz())),
             last_turn: None,
             last_turn_nanos: None,
-            turn_nanos: None,
+            turn_nanos: FIRST_TURN_NANOS,
         }
     }
 
@@ -120,14 +122,13 @@ impl Pace {
         // One long pause is a stall, two are the pace at which turns are taken.
         let passed = elapsed.min(MAX_TURN_NANOS);
         let passed = passed.min(self.last_turn_nanos.replace(passed).unwrap_or(passed));
-        let mean = self.turn_nanos.map_or(passed, |mean| mean + (passed - mean) / TURN_MEAN);
-        self.turn_nanos = Some(mean);
+        self.turn_nanos += (passed - self.turn_nanos) / TURN_MEAN;
     }
 
     /// Where the room's clock will be when something sent now arrives, with a margin for jitter, and for what can only be sent in
     /// the next turn. An eighth of a turn is left out of it: where turns are as long as ticks they then fall in step with them.
     fn desired_nanos(&self, now: Moment) -> i64 {
-        let between = self.turn_nanos.unwrap_or(0);
+        let between = self.turn_nanos;
         self.clock
             .room_nanos(now)
             .saturating_add(self.clock.one_way_nanos())
