@@ -82,7 +82,9 @@ impl Room {
     pub fn unpause(&mut self, now: Moment) -> Result<(), PauseError> {
         self.clock.observe(now);
         let Phase::Paused { position } = self.phase else { return Err(PauseError::NotPaused) };
-        self.phase = Phase::Running { origin: self.clock.present().minus(position) };
+        // The time until now is part of the pause, so that the match's clock never shows less than it did.
+        self.clock.advance(now);
+        self.phase = Phase::Running { origin: self.clock.time().minus(position) };
         let (generation, clock) = (self.config.descriptor.generation(), RoomClock { micros: position.as_micros() });
         self.outbox.persist(&Record::Unpaused { generation });
         self.outbox.transmit(self.connections.greeted(), &RoomMessage::Resumed { generation, clock });

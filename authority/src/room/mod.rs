@@ -4,8 +4,8 @@
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
 //! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
 //! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
-//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
-//! parts that these work on.
+//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
+//! files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -158,8 +158,8 @@ use settlement::Results;
 /// # Time
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
-/// caller's moments, but moves in `handle_timeout` alone and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
-/// greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
+/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///

@@ -138,10 +138,10 @@ impl Room {
     /// Ends the window when it is over, or when everyone is back and has answered.
     pub(super) fn end_recovery_if_due(&mut self) {
         let Some(recovery) = &self.recovery else { return };
-        let has_settled = |(seat, slot): (Seat, &SeatSlot)| {
-            !slot.is_held() || (slot.connection.is_some() && recovery.has_answered(seat))
-        };
-        let settled = self.numbered().all(has_settled);
+        let is_back = |slot: &SeatSlot| slot.connection.is_some();
+        let is_settled =
+            |(seat, slot): (Seat, &SeatSlot)| !slot.is_held() || (is_back(slot) && recovery.has_answered(seat));
+        let settled = self.numbered().all(is_settled);
         if settled || recovery.end <= self.clock.time() {
             self.end_recovery();
         }

@@ -503,7 +503,7 @@ impl Client {
     fn judge_delay(&mut self) {
         let ClientStats { rollbacks, resimulated_ticks, own_substitutions, .. } = self.stats;
         let lead_ticks = self.pace.lead_ticks(self.now);
-        if self.status() == ClientStatus::Live {
+        if self.status() == ClientStatus::Live && self.life.paused_at.is_none() {
             self.delay.turn(self.now, Measured { rollbacks, resimulated_ticks, own_substitutions, lead_ticks });
         } else {
             self.delay.pause();
@@ -651,7 +651,7 @@ impl Client {
         }
         let applicable = self.turn.confirmed_frames().min(session.queued_frames());
         let after_turn = session.confirmed().saturating_add(applicable as u64);
-        let missing = self.pace.heard_tick(self.now).since(session.confirmed());
+        let missing = self.heard_tick().since(session.confirmed());
         let is_behind =
             missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
         if is_behind || !self.base_is_known || self.transfers.is_awaiting() {
@@ -659,6 +659,11 @@ impl Client {
         } else {
             ClientStatus::Live
         }
+    }
+
+    /// Where the room's clock was when it sent what can be here: no further than a pause has let it.
+    fn heard_tick(&self) -> Tick {
+        self.life.clamp(self.pace.heard_tick(self.now))
     }
 
     /// How many ticks may be missing of what the room's clock had reached when it sent what can be here: it waits up to its
@@ -676,7 +681,7 @@ impl Client {
         if self.transfers.is_awaiting() {
             return Standing::AwaitingHydration;
         }
-        let missing = self.pace.heard_tick(self.now).since(session.received());
+        let missing = self.heard_tick().since(session.received());
         let is_behind = missing > self.allowed_missing_ticks() || session.received() < self.greeted_at;
         if is_behind { Standing::CatchingUp } else { Standing::Live }
     }
