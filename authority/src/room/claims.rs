@@ -41,7 +41,7 @@ impl Room {
             return Err(Refusal::Token);
         }
         self.check_history(generation, next, fence)?;
-        self.await_tail(seat, generation, next);
+        self.await_tail(seat, generation, next, fence);
         if proof == Proof::Newest {
             self.prove_token(seat);
         }

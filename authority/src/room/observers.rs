@@ -22,7 +22,7 @@ impl Room {
             return Err(Refusal::Observers);
         }
         self.check_history(generation, next, fence)?;
-        self.await_watcher_tail(connection, generation, next);
+        self.await_watcher_tail(connection, (generation, next, fence));
         Ok(())
     }
 

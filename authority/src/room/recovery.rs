@@ -26,24 +26,31 @@ use super::{Phase, Room};
 /// Longest recovery window, in milliseconds of the room's clock. It ends when everyone who held a seat is back.
 pub const RECOVERY_WINDOW_MILLIS: u64 = 5_000;
 
+/// A history, by two numbers: the first tick that it lacks, and the fence of the frame before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Claimed {
+    next: Tick,
+    fence: Option<u32>,
+}
+
 /// A window that is open.
 #[derive(Debug)]
 pub(super) struct Recovery {
     end: RoomTime,
     proved: ProvedLine,
-    /// The first tick that each seat's client does not have, as it says.
-    claimed: Vec<Tick>,
+    /// What each seat's client says that it has.
+    claimed: Vec<Claimed>,
     /// Seats whose client brought frames that prove nothing.
     unproved: SeatSet,
-    /// The first tick that each of those who watch does not have; nobody waits for them.
-    watchers: Vec<(ConnectionId, Tick)>,
+    /// The same of those who watch; nobody waits for them.
+    watchers: Vec<(ConnectionId, Claimed)>,
     /// Where the match's clock stands still, if it was stopped.
     paused: Option<Moment>,
 }
 
 impl Recovery {
     fn new(end: RoomTime, proved: ProvedLine, seats: SeatCount, paused: Option<Moment>) -> Recovery {
-        let claimed = vec![Tick::ZERO; seats.count()];
+        let claimed = vec![Claimed::default(); seats.count()];
         Recovery { end, proved, claimed, unproved: SeatSet::EMPTY, watchers: Vec::new(), paused }
     }
 
@@ -55,7 +62,7 @@ impl Recovery {
     /// Whether nothing more is to be had from the client of `seat`, which is back.
     fn has_answered(&self, seat: Seat) -> bool {
         let claimed = self.claimed.get(seat.index()).copied().unwrap_or_default();
-        claimed <= self.proved.end() || self.unproved.contains(seat)
+        claimed.next <= self.proved.end() || self.unproved.contains(seat)
     }
 }
 
@@ -90,22 +97,26 @@ impl Room {
     }
 
     /// The client of `seat` is back, and says that it has every frame of `generation` before `next`.
-    pub(super) fn await_tail(&mut self, seat: Seat, generation: Generation, next: Tick) {
+    pub(super) fn await_tail(&mut self, seat: Seat, generation: Generation, next: Tick, fence: Option<u32>) {
         let is_current = generation == self.config.descriptor.generation();
         let Some(recovery) = self.recovery.as_mut().filter(|_| is_current) else { return };
         recovery.unproved.remove(seat);
         if let Some(claimed) = recovery.claimed.get_mut(seat.index()) {
-            *claimed = next;
+            *claimed = Claimed { next, fence };
         }
     }
 
     /// The same of one who watches.
-    pub(super) fn await_watcher_tail(&mut self, connection: ConnectionId, generation: Generation, next: Tick) {
-        let is_beyond = generation == self.config.descriptor.generation() && next > self.frontier();
-        if let Some(recovery) = self.recovery.as_mut().filter(|_| is_beyond) {
+    pub(super) fn await_watcher_tail(
+        &mut self,
+        connection: ConnectionId,
+        (generation, next, fence): (Generation, Tick, Option<u32>),
+    ) {
+        let is_current = generation == self.config.descriptor.generation();
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| is_current) {
             // As many as watch at once, and each that has gone.
             recovery.watchers.retain(|(watcher, _)| self.connections.contains(*watcher));
-            recovery.watchers.push((connection, next));
+            recovery.watchers.push((connection, Claimed { next, fence }));
         }
     }
 
@@ -150,9 +161,9 @@ impl Room {
     fn end_recovery(&mut self) {
         let Some(recovery) = &self.recovery else { return };
         let (paused, reach, lost) = (recovery.paused, recovery.proved.reach(), self.frontier());
-        let mut beyond: Vec<(ConnectionId, Tick)> = recovery.watchers.clone();
+        let mut returned: Vec<(ConnectionId, Claimed)> = recovery.watchers.clone();
         let claims = self.seats.iter().zip(&recovery.claimed);
-        beyond.extend(claims.filter_map(|(slot, next)| Some((slot.connection?, *next))));
+        returned.extend(claims.filter_map(|(slot, claimed)| Some((slot.connection?, *claimed))));
         self.adopt_tail();
         let (frontier, rate) = (self.frontier(), self.config.descriptor.tick_rate());
         let position = paused.unwrap_or(rate.moment_of(frontier));
@@ -164,8 +175,10 @@ impl Room {
             // Inputs were taken in for ticks that lie further ahead than a seat may buffer.
             self.seats.iter_mut().for_each(|slot| slot.inputs.clear());
         }
-        for (connection, client) in beyond {
-            if client > frontier {
+        for (connection, Claimed { next: client, fence }) in returned {
+            // A longer history of a later run may have taken the place of one that was shown to be another.
+            let is_other = fence.is_some() && fence != self.fences.before(client);
+            if client > frontier || is_other {
                 self.eject(connection, CloseReason::HistoryForked { room: frontier, client });
             }
         }

@@ -81,10 +81,12 @@ impl Replay {
                 require(matches!(self.room.phase, Phase::Lobby | Phase::Restarting { .. }))?;
                 self.room.phase = Phase::Running { origin: RoomTime::default() };
             }
-            Record::Paused { generation, clock, .. } => {
+            Record::Paused { generation, tick, clock } => {
                 self.check_generation(generation)?;
                 require(matches!(self.room.phase, Phase::Running { .. }))?;
-                self.room.phase = Phase::Paused { position: clock.moment() };
+                // The position was cut to microseconds, which may have cost it the tick that it had just reached.
+                let reached = self.room.config.descriptor.tick_rate().moment_of(tick.saturating_sub(1));
+                self.room.phase = Phase::Paused { position: clock.moment().max(reached) };
             }
             Record::Unpaused { generation } => {
                 self.check_generation(generation)?;

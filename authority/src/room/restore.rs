@@ -175,8 +175,9 @@ impl Room {
         };
         for seat in self.config.descriptor.seats().seats() {
             let slot = &self.seats[seat.index()];
-            if slot.is_active() && !slot.is_held() {
-                self.change_driver(seat, if slot.holder.is_some() { NewDriver::Bot } else { on_leave });
+            let (is_left, after) = (!slot.is_held(), if slot.holder.is_some() { NewDriver::Bot } else { on_leave });
+            if is_left && slot.is_active() {
+                self.change_driver(seat, after);
             }
         }
         self.settle_if_due();

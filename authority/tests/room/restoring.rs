@@ -228,13 +228,14 @@ fn a12_of_two_histories_the_later_run_wins() {
     let older = game.return_from(clients[0]);
     game.give_back(older, clients[0], 50, 60);
     let newer = game.return_from(back);
-    game.give_back(newer, back, 50, 55);
+    let end = game.peer(back).next();
+    game.give_back(newer, back, 50, end);
     assert_eq!(game.room.stats().unproved_tails, 0);
     while game.room.is_recovering() {
         game.step();
     }
     assert_eq!((recovered(&game).map(|it| it.0), game.frame(54).fence()), (Some(50), 1));
-    assert_eq!(game.room.frontier(), Tick::new(55));
+    assert_eq!(game.room.frontier(), Tick::new(end));
     assert!(game.peer(older).notices.iter().any(|it| matches!(it, Notice::Closing(CloseReason::HistoryForked { .. }))));
     assert_eq!(game.peer(newer).closed, None);
 }
