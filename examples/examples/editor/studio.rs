@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use retick_authority::room::{ConnectionId, Output, Room, RoomConfig, RoomSecret};
+use retick_authority::room::{ConnectionId, Output, ReconfigurePolicy, Room, RoomConfig, RoomSecret};
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::RuntimeFactory;
+use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 
 use super::Failure;
@@ -40,7 +41,8 @@ impl Studio {
     /// Everyone knocks at the room's door.
     pub fn open(factory: &Arc<dyn RuntimeFactory>, descriptor: MatchDescriptor) -> Result<Studio, Failure> {
         // A real room draws its secret from the operating system.
-        let mut room = Room::new(RoomConfig::new(descriptor), RoomSecret([7; 32]))?;
+        let config = RoomConfig { reconfigure: ReconfigurePolicy::Creator, ..RoomConfig::new(descriptor) };
+        let mut room = Room::new(config, RoomSecret([7; 32]))?;
         let (now, mut desks, mut lines) = (Moment::ZERO, Vec::new(), Vec::new());
         for (millis, number) in LATENCIES_MILLIS.into_iter().zip(0..) {
             let (connection, latency_nanos) = (ConnectionId(number), millis * 1_000_000);
@@ -53,9 +55,14 @@ impl Studio {
         Ok(Studio { room, desks, closed: 0, lines, now })
     }
 
-    /// Works until every desk shows this state.
-    pub fn work_until(&mut self, state: Tick, mut hand: impl FnMut(&mut Desk)) -> Result<(), Failure> {
-        while self.desks.iter().any(|desk| confirmed(desk) < state) {
+    /// Works until every desk shows this state of this generation.
+    pub fn work_until(
+        &mut self,
+        generation: Generation,
+        state: Tick,
+        mut hand: impl FnMut(&mut Desk),
+    ) -> Result<(), Failure> {
+        while self.desks.iter().any(|desk| shown(desk) < (generation, state)) {
             self.turn(&mut hand)?;
         }
         Ok(())
@@ -99,9 +106,10 @@ impl Studio {
     }
 }
 
-/// The state that a desk shows.
-pub fn confirmed(desk: &Desk) -> Tick {
-    desk.client.session().map_or(Tick::ZERO, |session| session.confirmed())
+/// The state that a desk shows, and its generation.
+fn shown(desk: &Desk) -> (Generation, Tick) {
+    let session = desk.client.session();
+    session.map_or_else(Default::default, |session| (session.descriptor().generation(), session.confirmed()))
 }
 
 fn arrived(wire: &mut Wire, now: Moment) -> Option<Vec<u8>> {
