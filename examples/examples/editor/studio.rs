@@ -14,6 +14,8 @@ use super::desk::Desk;
 
 /// Length of a turn: twice as many turns as ticks.
 const TURN_NANOS: u64 = 25_000_000;
+/// Most turns that a piece of work may take.
+const PATIENCE_TURNS: u32 = 2_000;
 /// One way from each desk to the room, in milliseconds.
 const LATENCIES_MILLIS: [u64; 3] = [15, 60, 140];
 
@@ -62,10 +64,13 @@ impl Studio {
         state: Tick,
         mut hand: impl FnMut(&mut Desk),
     ) -> Result<(), Failure> {
-        while self.desks.iter().any(|desk| shown(desk) < (generation, state)) {
+        for _ in 0..PATIENCE_TURNS {
+            if self.desks.iter().all(|desk| shown(desk) >= (generation, state)) {
+                return Ok(());
+            }
             self.turn(&mut hand)?;
         }
-        Ok(())
+        Err(format!("not every desk shows S({state}) of generation {}", generation.0).into())
     }
 
     /// Deliver, confirm, take turns.
