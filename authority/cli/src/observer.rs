@@ -33,8 +33,12 @@ pub enum Records {
 pub struct Seen {
     /// Its seat.
     pub seat: Option<Seat>,
+    /// The first tick whose frame it was given: `n` where its match began with `S(n)`.
+    pub first: Tick,
     /// Confirmed ticks, up to the last compared state.
     pub confirmed: Tick,
+    /// What stands for each of its frames, from the first one on: the chain over that frame alone.
+    pub frames: Vec<Digest>,
     /// Depth of each rollback, in ticks.
     pub rollback_depths: Vec<u64>,
     /// Times that the seat was resumed on a new connection.
@@ -45,10 +49,21 @@ pub struct Seen {
     pub checksums: Vec<(Tick, Checksum)>,
     /// Desyncs that the room announced.
     pub desyncs: u64,
-    /// Head of the frame chain over the compared ticks.
+    /// Head of the frame chain over the compared ticks; of no use to whoever has not all of them.
     pub chain_head: Option<Digest>,
     /// Commands that were confirmed.
     pub commands: u64,
+}
+
+impl Seen {
+    /// What stands for the frames of these ticks, if it has them all.
+    pub fn frames_between(&self, from: Tick, to: Tick) -> Option<&[Digest]> {
+        if from < self.first || to < from {
+            return None;
+        }
+        let index = |tick: Tick| usize::try_from(tick.since(self.first)).ok();
+        self.frames.get(index(from)?..index(to)?)
+    }
 }
 
 /// The frames of the match, once it is known.
@@ -115,6 +130,12 @@ impl Observer {
         if frame.tick() >= self.ticks {
             return;
         }
+        if self.seen.frames.is_empty() {
+            self.seen.first = frame.tick();
+        }
+        let mut alone = FrameChain::new(&timeline.descriptor);
+        alone.extend(frame);
+        self.seen.frames.push(alone.head());
         timeline.chain.extend(frame);
         if let Some(recorder) = &mut timeline.recorder {
             recorder.push_frame(frame);

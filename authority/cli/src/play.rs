@@ -45,7 +45,7 @@ pub struct PlayArguments {
     /// Let a script play. Nothing else can yet: a terminal does not tell when a key is let go
     #[arg(long)]
     bot: bool,
-    /// How many seconds of the match to play, counted from tick 0
+    /// Up to which second of the match to play
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Seed of this player's script, and of the match if it creates one; drawn anew if not given
@@ -165,7 +165,9 @@ fn print_summary(seen: &Seen, stats: &ClientStats) {
     if let Some((tick, checksum)) = seen.checksums.last() {
         println!("{} checksums, the last is S({tick}) {checksum}", seen.checksums.len());
     }
-    if let Some(head) = &seen.chain_head {
-        println!("chain head {head}");
+    match &seen.chain_head {
+        Some(head) if seen.first == Tick::ZERO => println!("chain head {head}"),
+        // The chain begins with tick 0.
+        _ => println!("joined at S({})", seen.first),
     }
 }

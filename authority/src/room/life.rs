@@ -65,7 +65,8 @@ impl Room {
     pub fn pause(&mut self, now: Moment) -> Result<(), PauseError> {
         self.clock.observe(now);
         let Phase::Running { origin } = self.phase else { return Err(PauseError::NotRunning) };
-        let position = self.clock.present().since(origin);
+        // In whole microseconds, as records and messages say it; up, so that no tick is taken back.
+        let position = Moment::from_micros(self.clock.present().since(origin).as_nanos().div_ceil(1_000));
         self.phase = Phase::Paused { position };
         let (generation, tick) = (self.config.descriptor.generation(), self.paused_tick(position));
         let clock = RoomClock { micros: position.as_micros() };

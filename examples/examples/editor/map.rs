@@ -1,5 +1,7 @@
 //! What is edited: a map of tiles, the edits that change it, and the cursors that don't.
 
+use std::fmt;
+
 use retick_core::config::{ConfigError, ConfigSchema, SessionConfig};
 use retick_core::frame::CommandSource;
 use retick_core::input::{GameInput, InputSchema, Packer, Unpacker};
@@ -54,6 +56,13 @@ impl TileMap {
     pub fn shown(bytes: &[u8]) -> Option<(u8, u8, &[u8])> {
         let ([width, height], tiles) = bytes.split_first_chunk()?;
         (tiles.len() == usize::from(*width) * usize::from(*height)).then_some((*width, *height, tiles))
+    }
+}
+
+impl fmt::Display for TileMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows = self.tiles.chunks(usize::from(self.width));
+        rows.try_for_each(|row| writeln!(f, "  {}", String::from_utf8_lossy(row)))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use retick_authority::room::{ConnectionId, Output, Room, RoomConfig, RoomSecret};
+use retick_authority::room::{ConnectionId, Output, ReconfigurePolicy, Room, RoomConfig, RoomSecret};
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::RuntimeFactory;
+use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 
 use super::Failure;
@@ -13,6 +14,8 @@ use super::desk::Desk;
 
 /// Length of a turn: twice as many turns as ticks.
 const TURN_NANOS: u64 = 25_000_000;
+/// Most turns that a piece of work may take.
+const PATIENCE_TURNS: u32 = 2_000;
 /// One way from each desk to the room, in milliseconds.
 const LATENCIES_MILLIS: [u64; 3] = [15, 60, 140];
 
@@ -40,7 +43,8 @@ impl Studio {
     /// Everyone knocks at the room's door.
     pub fn open(factory: &Arc<dyn RuntimeFactory>, descriptor: MatchDescriptor) -> Result<Studio, Failure> {
         // A real room draws its secret from the operating system.
-        let mut room = Room::new(RoomConfig::new(descriptor), RoomSecret([7; 32]))?;
+        let config = RoomConfig { reconfigure: ReconfigurePolicy::Creator, ..RoomConfig::new(descriptor) };
+        let mut room = Room::new(config, RoomSecret([7; 32]))?;
         let (now, mut desks, mut lines) = (Moment::ZERO, Vec::new(), Vec::new());
         for (millis, number) in LATENCIES_MILLIS.into_iter().zip(0..) {
             let (connection, latency_nanos) = (ConnectionId(number), millis * 1_000_000);
@@ -53,12 +57,20 @@ impl Studio {
         Ok(Studio { room, desks, closed: 0, lines, now })
     }
 
-    /// Works until every desk shows this state.
-    pub fn work_until(&mut self, state: Tick, mut hand: impl FnMut(&mut Desk)) -> Result<(), Failure> {
-        while self.desks.iter().any(|desk| confirmed(desk) < state) {
+    /// Works until every desk shows this state of this generation.
+    pub fn work_until(
+        &mut self,
+        generation: Generation,
+        state: Tick,
+        mut hand: impl FnMut(&mut Desk),
+    ) -> Result<(), Failure> {
+        for _ in 0..PATIENCE_TURNS {
+            if self.desks.iter().all(|desk| shown(desk) >= (generation, state)) {
+                return Ok(());
+            }
             self.turn(&mut hand)?;
         }
-        Ok(())
+        Err(format!("not every desk shows S({state}) of generation {}", generation.0).into())
     }
 
     /// Deliver, confirm, take turns.
@@ -99,9 +111,10 @@ impl Studio {
     }
 }
 
-/// The state that a desk shows.
-pub fn confirmed(desk: &Desk) -> Tick {
-    desk.client.session().map_or(Tick::ZERO, |session| session.confirmed())
+/// The state that a desk shows, and its generation.
+fn shown(desk: &Desk) -> (Generation, Tick) {
+    let session = desk.client.session();
+    session.map_or_else(Default::default, |session| (session.descriptor().generation(), session.confirmed()))
 }
 
 fn arrived(wire: &mut Wire, now: Moment) -> Option<Vec<u8>> {

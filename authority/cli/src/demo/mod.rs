@@ -1,13 +1,15 @@
 //! `retick demo`: a whole match through a real room service on a bad network, and the proof that everyone saw the same one.
 
+mod cast;
 mod fast;
 mod live;
 mod report;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use clap::Args;
+use retick_authority::room::{DonationConfig, RoomConfig, SeatPolicy, StartPolicy};
 use retick_core::client::ClientConfig;
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
@@ -19,17 +21,17 @@ use retick_core::wire::RoomRules;
 use retick_wasm::WasmFactory;
 use skirmish::Rules;
 
+use self::cast::{Cast, Part};
 use self::report::Results;
 use crate::failure::Failure;
+use crate::observer::{Observer, Records};
+use crate::scripted::ScriptedPlayer;
 use crate::{files, games};
 
 /// Every how many confirmed ticks the demo compares checksums: once a second.
 const CHECKSUM_CADENCE_TICKS: u32 = 60;
 /// Ticks that the demo's room waits for an input.
 const HARD_TOLERANCE_TICKS: u16 = 6;
-/// When the last player is cut off, as a part of the match, and for how long.
-const CUT_AT_PERCENT: u64 = 40;
-const CUT_MILLIS: u64 = 2_000;
 /// How often each player's connection stalls, and for how long.
 const STALL_MILLIS: u32 = 300;
 const STALL_EVERY_MILLIS: u32 = 4_000;
@@ -40,10 +42,10 @@ const ROUND_TRIP_MILLIS: (u32, u32) = (40, 120);
 #[derive(Args)]
 pub struct DemoArguments {
     /// How long to play
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=3600))]
     seconds: u32,
-    /// How many players, two to eight
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=8))]
+    /// How many seats, four to eight: one is a bot's, one a latecomer's
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
     seats: u8,
     /// Seed of the match, the inputs and the network; drawn anew if not given
     #[arg(long)]
@@ -65,13 +67,16 @@ struct Plan {
     seed: u64,
     /// The last state that is compared: `S(ticks)`.
     ticks: Tick,
+    cast: Cast,
 }
 
 impl Plan {
     fn new(arguments: &DemoArguments, seed: u64) -> Result<Plan, Failure> {
         let factory = games::skirmish()?;
         let config = Rules::default().to_config()?;
-        let seats = SeatCount::new(arguments.seats).ok_or_else(|| Failure::Run("no such number of seats".into()))?;
+        let no_match = || Failure::Run(format!("there is no demo of {} seats", arguments.seats));
+        let seats = SeatCount::new(arguments.seats).ok_or_else(no_match)?;
+        let cast = Cast::new(seats).ok_or_else(no_match)?;
         let descriptor = MatchDescriptor::new(factory.manifest(), config, SessionSeed::from_u64(seed), seats);
         let rules =
             RoomRules { hard_tolerance_ticks: HARD_TOLERANCE_TICKS, checksum_cadence_ticks: CHECKSUM_CADENCE_TICKS };
@@ -79,7 +84,7 @@ impl Plan {
         let client = ClientConfig { requires, recording: Recording::Frames, ..ClientConfig::default() };
         // A checksum is due after each tick that the cadence divides, so the last state compared is one tick on.
         let ticks = Tick::new(u64::from(arguments.seconds) * u64::from(descriptor.tick_rate().hz()) + 1);
-        Ok(Plan { factory, descriptor, rules, client, seed, ticks })
+        Ok(Plan { factory, descriptor, rules, client, seed, ticks, cast })
     }
 
     /// The round trip of one seat, in milliseconds: evenly spread from the fastest to the slowest.
@@ -89,9 +94,27 @@ impl Plan {
         least + (most - least) * u32::from(seat) / others.max(1)
     }
 
-    /// When the last seat is cut off, in milliseconds after the start.
-    fn cut_at_millis(&self) -> u64 {
-        self.ticks.index() * 1000 / u64::from(self.descriptor.tick_rate().hz()) * CUT_AT_PERCENT / 100
+    /// A room that lets a bot play from tick 0 on, and latecomers in.
+    fn room_config(&self) -> RoomConfig {
+        let bots = [self.cast.bot].into_iter().collect();
+        RoomConfig {
+            rules: self.rules,
+            // The latecomer's seat is free at tick 0.
+            start: StartPolicy::Manual,
+            seats: SeatPolicy { initial_bots: bots, ..SeatPolicy::default() },
+            // However short the match: newcomers get a snapshot, and no history to play through.
+            donation: DonationConfig { replay_millis: 0, ..DonationConfig::default() },
+            ..RoomConfig::new(self.descriptor.clone())
+        }
+    }
+
+    /// Who plays a part, and what is seen of it. The first seat's player records the match.
+    fn player(&self, part: Part) -> (Arc<Mutex<Observer>>, ScriptedPlayer) {
+        let manifest = self.factory.manifest();
+        let records = if part.seat.number() == 0 { Records::Match } else { Records::Nothing };
+        let observer = Arc::new(Mutex::new(Observer::new(manifest, self.ticks, records)));
+        let player = ScriptedPlayer::new(observer.clone(), manifest.input_schema().clone(), self.seed);
+        (observer, player)
     }
 }
 
@@ -104,12 +127,13 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     }
     println!("{}", games::describe(plan.factory.as_ref()));
     println!(
-        "{} seats, {} s at {}, seed {seed}, round trips {} to {} ms, stalls of {STALL_MILLIS} ms, one player cut off for {CUT_MILLIS} ms",
+        "{} seats, {} s at {}, seed {seed}, round trips {} to {} ms, stalls of {STALL_MILLIS} ms, one player cut off for {} ms",
         arguments.seats,
         arguments.seconds,
         plan.descriptor.tick_rate(),
         ROUND_TRIP_MILLIS.0,
         ROUND_TRIP_MILLIS.1,
+        plan.cut_millis(),
     );
     let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
     if let Some(path) = &arguments.record {

@@ -1,30 +1,62 @@
 //! What the demo shows at the end: the table, and the proof.
 
-use retick_core::replay::{Verdict, verify};
+use retick_core::client::EndReason;
+use retick_core::frame::Frame;
+use retick_core::replay::{Replay, Verdict, verify};
+use retick_core::seat::{Presence, Seat};
+use retick_core::tick::Tick;
+use retick_core::wire::CloseReason;
 
 use super::Plan;
+use super::cast::{Part, Role};
 use crate::failure::Failure;
-use crate::observer::Seen;
+use crate::observer::{Observer, Seen};
 use crate::verify::tell;
 
-/// One player's match, and what its transport carried.
-pub struct SeatResult {
-    /// What was seen.
-    pub seen: Seen,
+/// What somebody's transport carried, and how it ended.
+pub struct Carried {
+    /// Whose.
+    pub part: Part,
     /// Bytes of the messages to the room.
     pub sent_bytes: u64,
     /// Bytes of the messages from the room.
     pub received_bytes: u64,
     /// Connections that the network dropped.
     pub cut_off: u64,
+    /// Why its client was over before it was stopped, if it was.
+    pub end: Option<EndReason>,
+}
+
+/// One client's match.
+pub struct ClientResult {
+    seen: Seen,
+    carried: Carried,
 }
 
 /// A finished match.
+#[derive(Default)]
 pub struct Results {
-    /// The players, by seat.
-    pub seats: Vec<SeatResult>,
+    clients: Vec<ClientResult>,
     /// The recording.
     pub replay: Vec<u8>,
+}
+
+impl Results {
+    /// Adds what one client saw, and the recording if it is the one that records. The first one added plays the whole match.
+    pub fn add(&mut self, observer: &mut Observer, carried: Carried) {
+        if let Some(replay) = observer.finish_recording() {
+            self.replay = replay;
+        }
+        self.clients.push(ClientResult { seen: observer.seen.clone(), carried });
+    }
+
+    fn of(&self, role: Role) -> Option<&ClientResult> {
+        self.clients.iter().find(|client| client.carried.part.role == role)
+    }
+
+    fn sum(&self, count: impl Fn(&ClientResult) -> u64) -> u64 {
+        self.clients.iter().map(count).sum()
+    }
 }
 
 /// Prints the table, re-simulates the recording, and compares everything with everything.
@@ -38,37 +70,59 @@ pub fn conclude(plan: &Plan, results: &Results) -> Result<(), Failure> {
         differences.iter().for_each(|difference| println!("DIFFERS: {difference}"));
         return Err(Failure::CheckFailed(first.clone()));
     }
-    let seats = results.seats.len();
-    println!("all {seats} players and the offline re-simulation agree on every frame, checksum and final state");
+    print_roles(plan, results);
+    let clients = results.clients.len();
+    println!("all {clients} clients and the offline re-simulation agree on every frame, checksum and final state");
     Ok(())
 }
 
 fn print_table(plan: &Plan, results: &Results) {
-    let seconds = plan.ticks.index() as f64 / f64::from(plan.descriptor.tick_rate().hz());
     println!();
-    println!("seat  confirmed  rollbacks  median  max  substituted  reconnects  up B/s  down B/s  checksums");
-    for (result, number) in results.seats.iter().zip(0..) {
-        let seen = &result.seen;
-        let substituted = seen.substitutions.get(number).copied().unwrap_or(0);
+    println!(
+        "seat                 from  confirmed  rollbacks  median  max  substituted  reconnects  up B/s  down B/s  checksums"
+    );
+    for ClientResult { seen, carried } in &results.clients {
+        let Part { seat, role } = carried.part;
+        let substituted = seen.substitutions.get(seat.index()).copied().unwrap_or(0);
+        let seconds = seen.confirmed.since(seen.first) as f64 / f64::from(plan.descriptor.tick_rate().hz());
         println!(
-            "{number:>4}  {:>9}  {:>9}  {:>6}  {:>3}  {substituted:>11}  {:>10}  {:>6.0}  {:>8.0}  {:>9}",
-            seen.confirmed,
+            "{:>4}  {role:<13}  {:>4}  {:>9}  {:>9}  {:>6}  {:>3}  {substituted:>11}  {:>10}  {:>6.0}  {:>8.0}  {:>9}",
+            seat.number(),
+            seen.first.index(),
+            seen.confirmed.index(),
             seen.rollback_depths.len(),
             median(&seen.rollback_depths),
             seen.rollback_depths.iter().max().unwrap_or(&0),
             seen.reconnects,
-            result.sent_bytes as f64 / seconds,
-            result.received_bytes as f64 / seconds,
+            carried.sent_bytes as f64 / seconds,
+            carried.received_bytes as f64 / seconds,
             seen.checksums.len(),
         );
     }
-    let rollbacks: usize = results.seats.iter().map(|result| result.seen.rollback_depths.len()).sum();
-    let substitutions: u64 = results.seats.first().map_or(0, |result| result.seen.substitutions.iter().sum());
-    let reconnects: u64 = results.seats.iter().map(|result| result.seen.reconnects).sum();
-    let cut_off: u64 = results.seats.iter().map(|result| result.cut_off).sum();
+    println!("{:>4}  bot", plan.cast.bot.number());
+    let rollbacks = results.sum(|client| client.seen.rollback_depths.len() as u64);
+    let substitutions: u64 = results.clients.first().map_or(0, |client| client.seen.substitutions.iter().sum());
+    let reconnects = results.sum(|client| client.seen.reconnects);
+    let cut_off = results.sum(|client| client.carried.cut_off);
     println!(
         "\n{rollbacks} rollbacks, {substitutions} substituted inputs, {cut_off} connections dropped, {reconnects} seats resumed"
     );
+}
+
+fn print_roles(plan: &Plan, results: &Results) {
+    if let Some(late) = results.of(Role::Latecomer) {
+        let Seen { first, confirmed, .. } = late.seen;
+        println!("a latecomer took seat {} and has S({first}) to S({confirmed}) as all others do", plan.cast.late);
+    }
+    if let (Some(old), Some(new)) = (results.of(Role::FirstDevice), results.of(Role::SecondDevice)) {
+        println!(
+            "the player of seat {} went on at another device from S({}); the first one was told that {}",
+            plan.cast.moving,
+            new.seen.first,
+            old.carried.end.as_ref().map_or(String::new(), EndReason::to_string),
+        );
+    }
+    println!("a bot played seat {}: its input is null in every frame", plan.cast.bot);
 }
 
 fn median(depths: &[u64]) -> u64 {
@@ -80,37 +134,81 @@ fn median(depths: &[u64]) -> u64 {
 /// Everything that is not as it must be, in words.
 fn differences(plan: &Plan, results: &Results, verdict: &Verdict) -> Vec<String> {
     let mut found = Vec::new();
-    let Some(first) = results.seats.first().map(|result| &result.seen) else {
-        return vec!["there are no players".into()];
+    let Some(first) = results.clients.first().map(|client| &client.seen) else {
+        return vec!["there are no clients".into()];
     };
-    for (result, seat) in results.seats.iter().zip(0..) {
-        let seen = &result.seen;
-        if seen.confirmed != plan.ticks {
-            found.push(format!("seat {seat} confirmed {} of {} ticks", seen.confirmed, plan.ticks));
-        }
-        if seen.chain_head != first.chain_head || seen.chain_head.is_none() {
-            found.push(format!("seat {seat} has other frames than seat 0"));
-        }
-        if let Some((tick, _)) = seen.checksums.iter().find(|entry| !first.checksums.contains(entry)) {
-            found.push(format!("seat {seat} has another checksum of S({tick}) than seat 0"));
-        }
-        if seen.checksums.len() != first.checksums.len() {
-            found.push(format!("seat {seat} has {} checksums, seat 0 {}", seen.checksums.len(), first.checksums.len()));
-        }
-        if seen.desyncs > 0 {
-            found.push(format!("the room announced {} desyncs to seat {seat}", seen.desyncs));
-        }
+    for client in &results.clients {
+        let Part { seat, role } = client.carried.part;
+        let told = client_differences(plan, client, first).into_iter();
+        found.extend(told.map(|difference| format!("seat {seat} {role}: {difference}")));
     }
     match verdict {
         Verdict::Verified { ticks, final_checksum, .. } if *ticks == plan.ticks => {
             let last = (plan.ticks, *final_checksum);
-            for (_, seat) in
-                results.seats.iter().zip(0..).filter(|(result, _)| result.seen.checksums.last() != Some(&last))
-            {
-                found.push(format!("seat {seat} ends in another state than the offline re-simulation"));
+            let stays = results.clients.iter().filter(|client| client.carried.part.role.stays());
+            for client in stays.filter(|client| client.seen.checksums.last() != Some(&last)) {
+                let Part { seat, role } = client.carried.part;
+                found.push(format!("seat {seat} {role} ends in another state than the offline re-simulation"));
             }
         }
         verdict => found.push(format!("the recording is not verified: {}", tell(verdict))),
+    }
+    match Replay::parse(&results.replay) {
+        Ok(replay) => found.extend(frame_differences(plan, &replay.frames().collect::<Vec<_>>())),
+        Err(error) => found.push(format!("the recording: {error}")),
+    }
+    found
+}
+
+/// What is not as it must be with one client, whose frames and checksums must be those of the first, from its first to its last.
+fn client_differences(plan: &Plan, client: &ClientResult, first: &Seen) -> Vec<String> {
+    let (Part { seat, role }, seen) = (client.carried.part, &client.seen);
+    let mut found = Vec::new();
+    let mut expect = |holds: bool, what: String| {
+        if !holds {
+            found.push(what);
+        }
+    };
+    expect(seen.seat == Some(seat), format!("it got {:?}", seen.seat));
+    expect(seen.first == Tick::ZERO || !role.is_there_from_the_start(), format!("it began with S({})", seen.first));
+    let expected_ticks = if role.stays() { plan.ticks } else { seen.confirmed };
+    expect(seen.confirmed == expected_ticks, format!("it confirmed {} of {} ticks", seen.confirmed, plan.ticks));
+    let theirs = first.frames_between(seen.first, seen.confirmed);
+    expect(!seen.frames.is_empty() && Some(seen.frames.as_slice()) == theirs, "it has other frames than seat 0".into());
+    let due = |tick: Tick| tick > seen.first && tick <= seen.confirmed;
+    let missing = first.checksums.iter().find(|entry| due(entry.0) && !seen.checksums.contains(entry));
+    let wrong = seen.checksums.iter().find(|entry| !first.checksums.contains(entry));
+    expect(missing.is_none(), format!("it lacks a checksum of seat 0: {missing:?}"));
+    expect(wrong.is_none(), format!("it has a checksum that seat 0 has not: {wrong:?}"));
+    expect(!seen.checksums.is_empty(), "it has no checksum".into());
+    expect(seen.desyncs == 0, format!("the room announced {} desyncs", seen.desyncs));
+    let superseded = EndReason::Closed(CloseReason::Superseded);
+    let expected_end = if role.stays() { None } else { Some(&superseded) };
+    expect(client.carried.end.as_ref() == expected_end, format!("its end was {:?}", client.carried.end));
+    found
+}
+
+/// What is not as it must be with the frames: the bot's seat is a bot's in all of them, and everyone else plays in the end.
+fn frame_differences(plan: &Plan, frames: &[Frame]) -> Vec<String> {
+    let mut found = Vec::new();
+    let bot = plan.cast.bot;
+    let is_bots = |frame: &Frame| {
+        let view = frame.seat(bot);
+        (view.presence, view.input, view.substituted) == (Presence::Bot, None, false)
+    };
+    if let Some(frame) = frames.iter().find(|frame| !is_bots(frame)) {
+        found.push(format!("in tick {} seat {bot} is not a bot's: {:?}", frame.tick(), frame.seat(bot)));
+    }
+    let last_second = usize::try_from(plan.descriptor.tick_rate().hz()).unwrap_or(0);
+    let last = &frames[frames.len().saturating_sub(last_second)..];
+    let plays = |frame: &Frame, seat: Seat| {
+        let view = frame.seat(seat);
+        view.presence == Presence::Human && view.input.is_some() && !view.substituted
+    };
+    for seat in plan.descriptor.seats().seats().filter(|seat| *seat != bot) {
+        if !last.iter().any(|frame| plays(frame, seat)) {
+            found.push(format!("nobody plays seat {seat} in the last second"));
+        }
     }
     found
 }

@@ -8,9 +8,9 @@ use crate::{check_refused, retick, scratch, stdout};
 fn only_an_untouched_replay_is_verified() {
     let file = scratch("verify.replay");
     let path = file.to_str().unwrap();
-    assert!(retick(&["demo", "--fast", "--seconds", "2", "--seed", "3", "--record", path]).status.success());
+    assert!(retick(&["demo", "--fast", "--seconds", "3", "--seed", "3", "--record", path]).status.success());
     let verified = retick(&["verify", path]);
-    assert!(verified.status.success() && stdout(&verified).starts_with("verified: 121 ticks, 3 checksums"));
+    assert!(verified.status.success() && stdout(&verified).starts_with("verified: 181 ticks, 4 checksums"));
 
     let bytes = fs::read(&file).unwrap();
     let (cut, damaged) = (scratch("cut.replay"), scratch("damaged.replay"));
