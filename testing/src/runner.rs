@@ -152,7 +152,7 @@ impl RunnerHarness {
     /// # Panics
     /// When the runner was disposed of.
     pub fn join(&mut self, player: usize) {
-        let options = NetworkedOptions { room_code: Some("ROOM".to_owned()) };
+        let options = NetworkedOptions { room_code: Some("ROOM".to_owned()), ..NetworkedOptions::default() };
         let link = self.players[player].runner.start_networked(options);
         self.players[player].link = Some(link.unwrap_or_else(|error| panic!("no start: {error}")));
         self.connect(player);

@@ -10,6 +10,7 @@ mod failure;
 mod files;
 mod games;
 mod live_line;
+mod log;
 mod module;
 mod observer;
 mod play;
@@ -45,6 +46,8 @@ enum Command {
     Serve(serve::ServeArguments),
     /// Make keys and join tickets, and look at one
     Ticket(ticket::TicketArguments),
+    /// Look at the log of a room
+    Log(log::LogArguments),
     /// Re-simulate a replay and compare every checksum
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
+        Command::Log(arguments) => log::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),

@@ -91,16 +91,22 @@ impl BlockingRunner {
     /// the snapshot.
     ///
     /// # Errors
-    /// [`RunnerError::Disposed`]; [`RunnerError::Transport`] when this machine gives no thread, which leaves the runner failed.
+    /// As [`BlockingRunner::connect_with`].
     pub fn connect(&mut self, address: impl Into<String>, code: RoomCode) -> Result<(), RunnerError> {
-        let room_code = Some(code.to_string());
-        let id = self.runner.start_networked(NetworkedOptions { room_code })?;
+        let BlockingConfig { reconnect, connect_millis, silence_millis, .. } = self.config;
+        let config = NetConfig { reconnect, connect_millis, silence_millis, ..NetConfig::new(address, code) };
+        self.connect_with(config)
+    }
+
+    /// The same with a ticket, a reservation, TLS, or limits of its own. [`NetConfig::client`] is not read: the runner has its own.
+    ///
+    /// # Errors
+    /// [`RunnerError::Disposed`]; [`RunnerError::Transport`] when this machine gives no thread, which leaves the runner failed.
+    pub fn connect_with(&mut self, config: NetConfig) -> Result<(), RunnerError> {
+        let (room_code, ticket) = (Some(config.code.to_string()), config.ticket.clone());
+        let id = self.runner.start_networked(NetworkedOptions { room_code, ticket })?;
         // The old link is hung up first.
         self.pump();
-        let BlockingConfig { runner, reconnect, connect_millis, silence_millis } = self.config;
-        let mut config = NetConfig::new(address, code);
-        (config.client, config.reconnect) = (runner.client, reconnect);
-        (config.connect_millis, config.silence_millis) = (connect_millis, silence_millis);
         match Link::open(id, config) {
             Ok(link) => {
                 self.link = Some(link);

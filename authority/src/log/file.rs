@@ -49,12 +49,14 @@ mod format;
 mod index;
 mod reader;
 mod scan;
+mod snapshot;
 mod storage;
 mod tail;
 
 pub use config::{DEFAULT_SEGMENT_BYTES, Durability, FileLogConfig, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, SegmentSize};
 pub use directory::Directory;
 pub use error::{Damage, FileLogError, StorageOperation};
+pub use snapshot::{StoredSnapshot, load_snapshot, store_snapshot};
 pub use storage::{FileName, Storage};
 
 use format::{Link, encode, header};

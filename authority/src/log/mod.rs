@@ -3,6 +3,10 @@
 //! A room says *what* must be kept ([`Output::Persist`](crate::room::Output::Persist)); a [`FrameLog`] says where: [`MemoryLog`],
 //! or files with the feature `files`. Nothing here knows of connections, clocks or transport.
 //!
+//! [`Room::restore`](crate::room::Room::restore) makes the same room of its log again. What a log may lack then is what its room did
+//! not wait for ([`Durability`](crate::room::Durability)): with `EveryFrame` nothing that left the room, with `Interval` frames that
+//! clients give back. A log holds its room's secret, so whoever reads it can take any seat.
+//!
 //! ```
 //! use retick_authority::log::{FIRST_SEQUENCE, FrameLog, LogError, MemoryLog};
 //!

@@ -15,7 +15,7 @@ use retick_core::seat::{ControlEpoch, Generation, MAX_SEATS, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClaimId, PlayerId, RoomClock, Settlement};
 
-use crate::room::{BotLeaseId, ClosedCause, RoomSecret, RoomSettings, SeatTransition, VacancyCause};
+use crate::room::{BotLeaseId, ClosedCause, Durability, RoomSecret, RoomSettings, SeatTransition, VacancyCause};
 
 /// Most bytes of a record.
 pub const MAX_RECORD_BYTES: usize = 512 * 1024;
@@ -150,6 +150,14 @@ pub enum Record<'a> {
         /// The frame chain's head with this frame.
         head: Digest,
     },
+    /// The room was restored from this log, and another run of it begins. Frames behind the ones that are in the log by then, or
+    /// that clients gave back, carry this fence.
+    Fence {
+        /// How often the room was restored.
+        fence: u32,
+        /// What waits for the log in this run.
+        durability: Durability,
+    },
     /// The room ended. Always the last record.
     Closed {
         /// Why.
@@ -161,6 +169,11 @@ impl<'a> Record<'a> {
     /// Appends the record's bytes.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         wire::encode_into(self, out);
+    }
+
+    /// Whether `bytes` are the record of a frame, on which only other frames depend.
+    pub fn is_frame(bytes: &[u8]) -> bool {
+        matches!(Record::decode(bytes), Ok(Record::Frame { .. }))
     }
 
     /// The record that `bytes` are.

@@ -15,6 +15,7 @@ pub(super) struct Returned<'a> {
     pub(super) token: &'a ResumeToken,
     pub(super) generation: Generation,
     pub(super) next: Tick,
+    pub(super) fence: Option<u32>,
 }
 
 impl Room {
@@ -30,7 +31,7 @@ impl Room {
 
     /// Gives a seat back to whoever has its token (A6).
     pub(super) fn resume(&mut self, connection: ConnectionId, returned: &Returned<'_>) -> Result<(), Refusal> {
-        let Returned { seat, token, generation, next } = *returned;
+        let Returned { seat, token, generation, next, fence } = *returned;
         let slot = self.seats.get(seat.index()).ok_or(Refusal::Token)?;
         let (holder, former) = (slot.holder, slot.former.as_deref().copied());
         let proof = self.proof(seat, holder.or(former), token)?;
@@ -39,7 +40,8 @@ impl Room {
         if player.is_some_and(|player| holder.player.is_some_and(|owner| owner != player)) {
             return Err(Refusal::Token);
         }
-        self.check_position(generation, next)?;
+        self.check_history(generation, next, fence)?;
+        self.await_tail(seat, generation, next, fence);
         if proof == Proof::Newest {
             self.prove_token(seat);
         }
@@ -151,15 +153,6 @@ impl Room {
             (false, true) => Ok(Proof::Older),
             (false, false) => Err(Refusal::Token),
         }
-    }
-
-    /// Whether frames up to `next` of `generation` can be of this room's history (A7, A10).
-    pub(super) fn check_position(&self, generation: Generation, next: Tick) -> Result<(), Refusal> {
-        let (current, frontier) = (self.config.descriptor.generation(), self.frontier());
-        if generation > current || (generation == current && next > frontier) {
-            return Err(Refusal::HistoryForked { room: frontier, client: next });
-        }
-        Ok(())
     }
 
     pub(super) fn numbered(&self) -> impl Iterator<Item = (Seat, &SeatSlot)> {

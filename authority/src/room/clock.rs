@@ -46,6 +46,11 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// A clock that begins at `moment` since the room was made.
+    pub(super) fn starting_at(moment: Moment) -> Clock {
+        Clock { time: RoomTime(moment.as_nanos()), ..Clock::default() }
+    }
+
     /// Where the clock is.
     pub(super) fn time(&self) -> RoomTime {
         self.time

@@ -27,7 +27,7 @@ pub const DEFAULT_MAX_OBSERVERS: u16 = 16;
 /// (A7); see [`RoomConfig::max_checksum_cadence_ticks`].
 pub const MAX_CHECKSUM_CADENCE_TICKS: u32 = DEFAULT_CHECKPOINT_WINDOW_TICKS;
 
-/// What is waited for before something is transmitted (A12).
+/// What is waited for before something is transmitted (A12). What a restarted room may lack follows from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Encode, BorrowDecode)]
 pub enum Durability {
     /// Nothing: records are emitted, and what depends on them goes out at once.
@@ -36,6 +36,8 @@ pub enum Durability {
     /// Everything that depends on a record waits for
     /// [`Room::handle_persisted`](super::Room::handle_persisted) with that record's number.
     EveryFrame,
+    /// Everything but frames waits for it: who holds which seat is never lost, and frames are if no client that has them returns.
+    Interval,
 }
 
 /// What a room is made with. [`RoomConfig::new`] gives the defaults; change fields from there.

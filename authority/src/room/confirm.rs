@@ -38,21 +38,35 @@ impl Room {
     fn confirm(&mut self, tick: Tick) {
         let generation = self.config.descriptor.generation();
         self.current.reset(generation, tick);
+        self.current.set_fence(self.fences.current());
         for slot in &mut self.seats {
             self.current.push_seat(slot.confirm(tick));
         }
         self.commands.fill(&mut self.current);
-        let (chain, keys) = (&mut self.chain, &self.keys);
-        let frame = self.history.push(&self.current, |frame| {
-            chain.extend_encoded(frame);
-            keys.release_tag(generation, tick.saturating_add(1), chain.head())
-        });
-        let head = chain.head();
-        self.outbox.persist(&Record::Frame { tick, frame, head });
-        self.reports.handle_confirmed(tick, self.humans());
+        self.keep_current();
         let base = (tick > Tick::ZERO).then_some(&self.previous);
         self.release.add(&self.current, base);
         mem::swap(&mut self.current, &mut self.previous);
+    }
+
+    /// Makes the current frame part of the history, and writes it down.
+    pub(super) fn keep_current(&mut self) {
+        let tick = self.current.tick();
+        self.extend_history();
+        let Room { history, chain, outbox, .. } = self;
+        outbox.persist(&Record::Frame { tick, frame: history.newest(), head: chain.head() });
+    }
+
+    /// Makes the current frame part of the history.
+    pub(super) fn extend_history(&mut self) {
+        let Room { current, history, chain, keys, fences, .. } = self;
+        let (generation, tick) = (current.generation(), current.tick());
+        fences.handle_frame(tick, current.fence());
+        history.push(current, |frame| {
+            chain.extend_encoded(frame);
+            keys.release_tag(generation, tick.saturating_add(1), chain.head())
+        });
+        self.reports.handle_confirmed(tick, self.humans());
     }
 
     /// The human seats of the frame that is being made.

@@ -59,6 +59,9 @@ impl Room {
     pub(super) fn expire_graces(&mut self) {
         let time = self.clock.time();
         let mut expired = false;
+        if self.phase == Phase::Recovering {
+            return;
+        }
         for seat in self.config.descriptor.seats().seats() {
             if self.seats[seat.index()].grace_end.is_some_and(|end| end <= time) {
                 self.vacate(seat, VacancyCause::GraceOver);
@@ -118,6 +121,7 @@ impl Room {
         if self.phase == Phase::Closed {
             return;
         }
+        self.adopt_tail();
         self.phase = Phase::Closed;
         self.outbox.persist(&Record::Closed { cause });
         while let Some((connection, stage)) = self.connections.pop_first() {

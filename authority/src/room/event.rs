@@ -138,6 +138,13 @@ pub enum RoomEvent {
         /// The state: `n` for `S(n)`.
         tick: Tick,
     },
+    /// The room was restored, and goes on with what its log and its clients had (A12).
+    Recovered {
+        /// The first tick that is confirmed in this run.
+        frontier: Tick,
+        /// How many ticks before it clients gave back.
+        returned_ticks: u64,
+    },
     /// There is another [snapshot](super::Room::newest_snapshot) than before (A7).
     SnapshotKept {
         /// The generation of the state.

@@ -44,13 +44,13 @@ impl Room {
                 let seat = Some(self.join(connection)?);
                 Ok(Admitted { seat, generation: self.config.descriptor.generation(), next: Tick::ZERO })
             }
-            Entry::Resume { seat, token, generation, next } => {
-                let (seat, generation, next) = (*seat, *generation, *next);
-                self.resume(connection, &Returned { seat, token, generation, next })?;
+            Entry::Resume { seat, token, generation, next, fence } => {
+                let (seat, generation, next, fence) = (*seat, *generation, *next, *fence);
+                self.resume(connection, &Returned { seat, token, generation, next, fence })?;
                 Ok(Admitted { seat: Some(seat), generation, next })
             }
-            Entry::Observe { generation, next, .. } => {
-                self.admit_observer(*generation, *next)?;
+            Entry::Observe { generation, next, fence, .. } => {
+                self.admit_observer(connection, (*generation, *next, *fence))?;
                 Ok(Admitted { seat: None, generation: *generation, next: *next })
             }
         }
@@ -77,6 +77,7 @@ impl Room {
             self.outbox.event(RoomEvent::ObserverJoined { connection });
         }
         self.tell_life(connection);
+        self.ask_for_tail(connection);
         self.send_roster_to(connection);
     }
 
@@ -93,7 +94,7 @@ impl Room {
             self.outbox.event(RoomEvent::SeatReady { seat });
             self.roster_changed = true;
         }
-        let runs = matches!(self.phase, Phase::Running { .. } | Phase::Paused { .. });
+        let runs = matches!(self.phase, Phase::Running { .. } | Phase::Paused { .. } | Phase::Recovering);
         match (joins, runs) {
             (true, true) => self.schedule(seat),
             (true, false) => self.seats[seat.index()].set_hold(Hold::Ready),

@@ -111,6 +111,13 @@ impl History {
         }
     }
 
+    /// The bytes of the newest frame; none before the first.
+    pub(super) fn newest(&self) -> &[u8] {
+        let Some(Segment { bytes, entries }) = self.segments.back() else { return &[] };
+        let before = entries.len().checked_sub(2).and_then(|index| entries.get(index));
+        &bytes[before.map_or(0, |entry| entry.end)..]
+    }
+
     pub(super) fn tag(&self, tick: Tick) -> Option<ReleaseTag> {
         let (segment, index) = self.place(tick)?;
         segment.entries.get(index).map(|entry| entry.tag)

@@ -25,13 +25,28 @@ impl Room {
                 Some(self.config.descriptor.tick_rate().tick_at(self.clock.time().since(origin)))
             }
             Phase::Paused { position } => Some(self.config.descriptor.tick_rate().tick_at(position)),
-            Phase::Lobby | Phase::Restarting { .. } | Phase::Closed => None,
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => None,
         }
     }
 
     /// The head of the chain over all confirmed frames (A12).
     pub fn chain_head(&self) -> Digest {
         self.chain.head()
+    }
+
+    /// How often the room was restored from its log: what the next frame carries as its fence (A12).
+    pub fn fence(&self) -> u32 {
+        self.fences.current()
+    }
+
+    /// The fence of the frame before `S(tick)`, which names its history; `None` for `S(0)`, and for states that are not reached (A12).
+    pub fn fence_before(&self, tick: Tick) -> Option<u32> {
+        self.fences.before(tick).filter(|_| tick <= self.frontier())
+    }
+
+    /// Whether the room was restored, and waits for frames that its log may lack; it confirms nothing meanwhile (A12).
+    pub fn is_recovering(&self) -> bool {
+        self.phase == Phase::Recovering
     }
 
     /// What is played.
@@ -80,6 +95,11 @@ impl Room {
     pub fn frame(&self, tick: Tick) -> Option<Frame> {
         let mut frame = Frame::new(self.config.descriptor.generation(), tick);
         self.history.read(tick, &mut frame).then_some(frame)
+    }
+
+    /// Whether anybody holds a seat.
+    pub fn has_players(&self) -> bool {
+        self.seats.iter().any(SeatSlot::is_held)
     }
 
     /// Whether the match's clock was stopped (A15).

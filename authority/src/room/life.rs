@@ -65,7 +65,8 @@ impl Room {
     pub fn pause(&mut self, now: Moment) -> Result<(), PauseError> {
         self.clock.observe(now);
         let Phase::Running { origin } = self.phase else { return Err(PauseError::NotRunning) };
-        let position = self.clock.present().since(origin);
+        // In whole microseconds, as records and messages say it; up, so that no tick is taken back.
+        let position = Moment::from_micros(self.clock.present().since(origin).as_nanos().div_ceil(1_000));
         self.phase = Phase::Paused { position };
         let (generation, tick) = (self.config.descriptor.generation(), self.paused_tick(position));
         let clock = RoomClock { micros: position.as_micros() };
@@ -82,7 +83,9 @@ impl Room {
     pub fn unpause(&mut self, now: Moment) -> Result<(), PauseError> {
         self.clock.observe(now);
         let Phase::Paused { position } = self.phase else { return Err(PauseError::NotPaused) };
-        self.phase = Phase::Running { origin: self.clock.present().minus(position) };
+        // The time until now is part of the pause, so that the match's clock never shows less than it did.
+        self.clock.advance(now);
+        self.phase = Phase::Running { origin: self.clock.time().minus(position) };
         let (generation, clock) = (self.config.descriptor.generation(), RoomClock { micros: position.as_micros() });
         self.outbox.persist(&Record::Unpaused { generation });
         self.outbox.transmit(self.connections.greeted(), &RoomMessage::Resumed { generation, clock });
@@ -158,7 +161,7 @@ impl Room {
         let due = match self.phase {
             Phase::Lobby => self.countdown_end,
             Phase::Restarting { deadline } => Some(deadline),
-            Phase::Running { .. } | Phase::Paused { .. } | Phase::Closed => None,
+            Phase::Running { .. } | Phase::Paused { .. } | Phase::Recovering | Phase::Closed => None,
         };
         if due.is_some_and(|due| due <= self.clock.time()) {
             self.begin();

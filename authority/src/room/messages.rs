@@ -55,6 +55,7 @@ impl Room {
             Ok(ClientMessage::Result { generation, tick, result }) => {
                 self.handle_result(seat, generation, tick, result);
             }
+            Ok(ClientMessage::Tail(frames)) => self.handle_tail(from.connection, Some(seat), &frames),
             Ok(ref message) if is_transfer(message) => {
                 if let Err(reason) = self.handle_transfer(from.connection, message) {
                     self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
@@ -72,7 +73,7 @@ impl Room {
     /// A1, A4, A5: inputs of another generation or epoch, or of a seat that is not ready, are refused whole. Those for ticks before
     /// a newcomer's first don't count.
     fn handle_inputs(&mut self, seat: Seat, message: &Inputs<'_>) {
-        let frontier = self.frontier();
+        let frontier = self.expected_frontier();
         let slot = &mut self.seats[seat.index()];
         let epoch = slot.holder.map(|holder| holder.epoch);
         let current = message.generation == self.config.descriptor.generation() && epoch == Some(message.epoch);

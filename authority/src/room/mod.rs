@@ -2,9 +2,10 @@
 //!
 //! [`Room`] is the machine, [`Output`] what it wants done. One file has one purpose: `greeting` lets connections in, `claims`
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
-//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who drives a seat, `departures` ends connections, seats and the room,
-//! `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other files hold the
-//! parts that these work on.
+//! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
+//! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
+//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
+//! files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
 //!
@@ -55,19 +56,24 @@ mod connections;
 mod departures;
 mod donation;
 mod event;
+mod fences;
 mod fifo;
 mod greeting;
 mod history;
 mod inputs;
 mod inspect;
 mod life;
+mod line;
 mod messages;
 mod observers;
 mod outbox;
 mod policy;
 mod reconfigure;
+mod recovery;
 mod release;
+mod replay;
 mod reports;
+mod restore;
 mod roster;
 mod seats;
 mod secrets;
@@ -102,8 +108,10 @@ pub use life::{PauseError, StartError};
 pub use outbox::MAX_UNPERSISTED_RECORDS;
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
+pub use recovery::RECOVERY_WINDOW_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
+pub use restore::{RecordError, RestoreError};
 pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use settlement::MatchSettlement;
@@ -121,9 +129,11 @@ use clock::{Clock, RoomTime};
 use commands::CommandQueue;
 use connections::{Connections, Stage};
 use donation::Donation;
+use fences::Fences;
 use history::History;
 use inputs::InputBuffer;
 use outbox::Outbox;
+use recovery::Recovery;
 use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
@@ -148,8 +158,8 @@ use settlement::Results;
 /// # Time
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
-/// caller's moments, but moves in `handle_timeout` alone and by at most [`CLOCK_CLAMP_NANOS`] a call (A1). Ticks, graces and
-/// greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
+/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///
@@ -171,6 +181,8 @@ pub struct Room {
     /// When the next piece of history may be sent.
     next_catch_up: RoomTime,
     phase: Phase,
+    /// There is one while the phase says so.
+    recovery: Option<Recovery>,
     seats: Vec<SeatSlot>,
     next_claim: u64,
     next_lease: u64,
@@ -190,6 +202,7 @@ pub struct Room {
     history: History,
     donation: Donation,
     chain: FrameChain,
+    fences: Fences,
     /// The frame being made, and the one before it.
     current: Frame,
     previous: Frame,
@@ -211,6 +224,8 @@ enum Phase {
     Running {
         origin: RoomTime,
     },
+    /// The room was restored, and waits for frames that its log lacks.
+    Recovering,
     /// The match's clock stands still there.
     Paused {
         position: Moment,
@@ -225,17 +240,27 @@ impl Room {
     /// # Errors
     /// [`RoomConfigError`] when the config contradicts itself.
     pub fn new(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
+        let mut room = Room::assemble(config, secret)?;
+        let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
+        room.outbox.persist(&Record::Created { descriptor, secret, settings });
+        room.seat_initial_bots();
+        Ok(room)
+    }
+
+    /// A room of which nothing is written down.
+    fn assemble(config: RoomConfig, secret: RoomSecret) -> Result<Room, RoomConfigError> {
         config.check()?;
         let descriptor = &config.descriptor;
         let look_ahead = look_ahead_ticks(descriptor.tick_rate(), &config.rules, &descriptor.limits());
         let inputs = || InputBuffer::new(look_ahead, descriptor.limits().max_input_bytes);
         let frame = || Frame::new(descriptor.generation(), Tick::ZERO);
-        let mut room = Room {
+        Ok(Room {
             descriptor_bytes: descriptor.to_bytes(),
             keys: Keys::new(&secret),
             clock: Clock::default(),
             next_catch_up: RoomTime::default(),
             phase: Phase::Lobby,
+            recovery: None,
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,
             next_lease: 0,
@@ -251,6 +276,7 @@ impl Room {
             history: History::new(descriptor.seats()),
             donation: Donation::default(),
             chain: FrameChain::new(descriptor),
+            fences: Fences::default(),
             current: frame(),
             previous: frame(),
             release: Release::default(),
@@ -258,11 +284,7 @@ impl Room {
             outbox: Outbox::new(config.durability),
             stats: RoomStats::default(),
             config,
-        };
-        let (descriptor, settings) = (&room.descriptor_bytes, room.config.settings());
-        room.outbox.persist(&Record::Created { descriptor, secret, settings });
-        room.seat_initial_bots();
-        Ok(room)
+        })
     }
 
     /// A transport was opened. Its first message must be a greeting, within [`RoomConfig::greeting_millis`].
@@ -334,6 +356,7 @@ impl Room {
         }
         self.clock.advance(now);
         self.expire_greetings();
+        self.end_recovery_if_due();
         self.expire_graces();
         self.begin_overdue();
         self.confirm_due();
@@ -366,6 +389,7 @@ impl Room {
             Phase::Closed => return None,
             Phase::Lobby => self.countdown_end,
             Phase::Restarting { deadline } => Some(deadline),
+            Phase::Recovering => self.recovery.as_ref().map(|recovery| recovery.end()),
             Phase::Running { origin } => Some(self.next_tick_time(origin)),
             // Whoever comes back gets its history meanwhile.
             Phase::Paused { .. } => Some(self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS)),
@@ -394,7 +418,7 @@ impl Room {
         let position = match self.phase {
             Phase::Running { origin } => self.clock.present().since(origin),
             Phase::Paused { position } => position,
-            Phase::Lobby | Phase::Restarting { .. } | Phase::Closed => return None,
+            Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => return None,
         };
         Some(RoomClock { micros: position.as_micros() })
     }

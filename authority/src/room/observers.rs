@@ -8,15 +8,22 @@ use super::Room;
 use super::event::ConnectionId;
 
 impl Room {
-    /// Whether one more observer may come, who has frames of `generation` before `next`.
-    pub(super) fn admit_observer(&mut self, generation: Generation, next: Tick) -> Result<(), Refusal> {
+    /// Whether one more observer may come, who has frames of this generation before `next`, the last of them behind
+    /// this fence.
+    pub(super) fn admit_observer(
+        &mut self,
+        connection: ConnectionId,
+        (generation, next, fence): (Generation, Tick, Option<u32>),
+    ) -> Result<(), Refusal> {
         if self.is_locked {
             return Err(Refusal::Locked);
         }
         if self.connections.watcher_count() >= usize::from(self.config.max_observers) {
             return Err(Refusal::Observers);
         }
-        self.check_position(generation, next)
+        self.check_history(generation, next, fence)?;
+        self.await_watcher_tail(connection, (generation, next, fence));
+        Ok(())
     }
 
     /// What an observer sends. It may ask for the clock and go; it says that it is ready, which nobody waits for. Whatever else is
@@ -29,6 +36,7 @@ impl Room {
                 self.outbox.transmit_urgent(connection, greeted_after, &pong);
             }
             Ok(ClientMessage::Ready { .. }) => {}
+            Ok(ClientMessage::Tail(frames)) => self.handle_tail(connection, None, &frames),
             Ok(ref message) if is_download(message) => {
                 if let Err(reason) = self.handle_transfer(connection, message) {
                     self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);

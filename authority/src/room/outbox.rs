@@ -88,6 +88,8 @@ impl Lane {
 pub(super) struct Outbox {
     durability: Durability,
     recorded: u64,
+    /// The last record that is not a frame.
+    recorded_beside_frames: u64,
     persisted: u64,
     records: Lane,
     urgent: Lane,
@@ -97,12 +99,29 @@ pub(super) struct Outbox {
 impl Outbox {
     pub(super) fn new(durability: Durability) -> Outbox {
         let lane = Lane::default;
-        Outbox { durability, recorded: NOTHING, persisted: NOTHING, records: lane(), urgent: lane(), ordered: lane() }
+        Outbox {
+            durability,
+            recorded: NOTHING,
+            recorded_beside_frames: NOTHING,
+            persisted: NOTHING,
+            records: lane(),
+            urgent: lane(),
+            ordered: lane(),
+        }
+    }
+
+    /// The log holds every record up to this one, from earlier runs; in this one it is waited for like this.
+    pub(super) fn continue_behind(&mut self, sequence: u64, durability: Durability) {
+        self.durability = durability;
+        (self.recorded, self.recorded_beside_frames, self.persisted) = (sequence, sequence, sequence);
     }
 
     /// Emits a record. What is added from now on depends on it.
     pub(super) fn persist(&mut self, record: &Record<'_>) {
         self.recorded += 1;
+        if !matches!(record, Record::Frame { .. }) {
+            self.recorded_beside_frames = self.recorded;
+        }
         let byte_count = self.records.append(|bytes| record.encode_into(bytes));
         let kind = Kind::Persist(self.recorded);
         self.records.entries.push_back(Entry { kind, after: NOTHING, byte_count, receiver_count: 0 });
@@ -113,6 +132,7 @@ impl Outbox {
         match self.durability {
             Durability::None => NOTHING,
             Durability::EveryFrame => self.recorded,
+            Durability::Interval => self.recorded_beside_frames,
         }
     }
 
@@ -171,7 +191,9 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use retick_core::digest::Digest;
     use retick_core::seat::{Generation, Seat};
+    use retick_core::tick::Tick;
     use retick_core::wire::CloseReason;
 
     use super::*;
@@ -229,6 +251,23 @@ mod tests {
         assert_eq!(outbox.poll(), Some(Output::Event(EVENT)));
         assert_eq!(outbox.poll(), None);
         assert!(!outbox.is_saturated());
+    }
+
+    #[test]
+    fn a12_with_an_interval_frames_wait_for_no_record_of_their_own() {
+        let mut outbox = Outbox::new(Durability::Interval);
+        let frame = Record::Frame { tick: Tick::ZERO, frame: b"frame", head: Digest::of(b"head") };
+        outbox.persist(&frame);
+        outbox.event(EVENT);
+        assert!(matches!(outbox.poll(), Some(Output::Persist { sequence: 1, .. })));
+        assert_eq!(outbox.poll(), Some(Output::Event(EVENT)));
+        outbox.persist(&RECORD);
+        outbox.persist(&frame);
+        outbox.event(EVENT);
+        (2..=3).for_each(|_| assert!(matches!(outbox.poll(), Some(Output::Persist { .. }))));
+        assert_eq!(outbox.poll(), None);
+        outbox.handle_persisted(2);
+        assert_eq!(outbox.poll(), Some(Output::Event(EVENT)));
     }
 
     #[test]

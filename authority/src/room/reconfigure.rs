@@ -49,7 +49,7 @@ impl Room {
         let descriptor = self.config.descriptor.reconfigured(config).ok_or(ReconfigureError::Closed)?;
         match self.phase {
             Phase::Closed => return Err(ReconfigureError::Closed),
-            Phase::Restarting { .. } => return Err(ReconfigureError::TooSoon),
+            Phase::Restarting { .. } | Phase::Recovering => return Err(ReconfigureError::TooSoon),
             Phase::Lobby | Phase::Running { .. } | Phase::Paused { .. } => {}
         }
         if self.clock.present() < self.next_reconfigure {
@@ -77,12 +77,24 @@ impl Room {
 
     fn begin_generation(&mut self, descriptor: MatchDescriptor) {
         let generation = descriptor.generation();
+        self.set_generation(descriptor);
+        let descriptor = &self.descriptor_bytes;
+        self.outbox.persist(&Record::Reconfigured { descriptor });
+        self.outbox.transmit(self.connections.greeted(), &RoomMessage::Reconfigured { descriptor });
+        self.outbox.event(RoomEvent::Reconfigured { generation });
+        self.roster_changed = true;
+    }
+
+    /// Everything that has a tick begins anew, and seats keep their holders.
+    pub(super) fn set_generation(&mut self, descriptor: MatchDescriptor) {
+        let generation = descriptor.generation();
         self.reset_donation();
         self.chain = FrameChain::new(&descriptor);
         self.descriptor_bytes = descriptor.to_bytes();
         self.history = History::new(descriptor.seats());
         self.reports = Reports::new(self.config.rules.checksum_cadence_ticks);
         self.results = Results::default();
+        self.fences.forget_frames();
         self.commands = CommandQueue::default();
         self.release.clear();
         for frame in [&mut self.current, &mut self.previous] {
@@ -96,11 +108,6 @@ impl Room {
         if self.phase != Phase::Lobby {
             self.phase = Phase::Restarting { deadline: self.clock.present().plus_millis(RECONFIGURE_WAIT_MILLIS) };
         }
-        let descriptor = &self.descriptor_bytes;
-        self.outbox.persist(&Record::Reconfigured { descriptor });
-        self.outbox.transmit(self.connections.greeted(), &RoomMessage::Reconfigured { descriptor });
-        self.outbox.event(RoomEvent::Reconfigured { generation });
-        self.roster_changed = true;
     }
 
     /// Nothing of another generation counts any more, and everyone who is connected is to be ready for this one.

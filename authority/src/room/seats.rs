@@ -239,6 +239,47 @@ impl SeatSlot {
         core::mem::take(&mut self.stats)
     }
 
+    /// A claim of an earlier run: its holder is joining, without a transport (A12).
+    pub(super) fn restore_claim(&mut self, claim: ClaimId, player: Option<PlayerId>, epoch: ControlEpoch) {
+        self.restore_epoch(epoch);
+        let (hold, rotation, proven) = (Hold::Joining, 0, 0);
+        let (wants_start, awaited, has_played) = (true, false, false);
+        self.holder = Some(Holder { claim, player, epoch, hold, rotation, proven, wants_start, awaited, has_played });
+        self.former = None;
+        self.forget_deliveries();
+    }
+
+    /// Who drove the seat in an earlier run, from `tick` on (A12).
+    pub(super) fn restore_driver(&mut self, driver: Driver, epoch: ControlEpoch, tick: Tick) {
+        self.restore_epoch(epoch);
+        (self.driver, self.epoch) = (driver, epoch);
+        self.forget_deliveries();
+        if driver == Driver::Human {
+            self.set_hold(Hold::Active(tick));
+        }
+    }
+
+    /// An epoch that was given out in an earlier run is not given out again.
+    pub(super) fn restore_epoch(&mut self, epoch: ControlEpoch) {
+        self.issued_epoch = self.issued_epoch.max(epoch);
+    }
+
+    /// The last epoch that was given out.
+    pub(super) fn issued_epoch(&self) -> ControlEpoch {
+        self.issued_epoch
+    }
+
+    /// Takes from a frame that an earlier run confirmed what follows from it: the last input (A2).
+    pub(super) fn adopt(&mut self, tick: Tick, view: SeatFrame<'_>) {
+        self.inputs.take(tick);
+        let is_own = self.driver == Driver::Human && view.epoch == self.epoch && !view.substituted;
+        if let Some(input) = view.input.filter(|_| is_own) {
+            self.last.clear();
+            self.last.extend_from_slice(input);
+            self.has_last = true;
+        }
+    }
+
     pub(super) fn set_hold(&mut self, hold: Hold) {
         if let Some(holder) = &mut self.holder {
             holder.hold = hold;

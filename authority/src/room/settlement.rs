@@ -51,8 +51,17 @@ pub(super) struct Results {
 }
 
 impl Results {
+    /// Takes over from the log how the match was settled, which must be what the seats have said.
+    pub(super) fn restore(&mut self, settlement: &Settlement<'_>) -> bool {
+        self.verdict = Some(match settlement {
+            Settlement::Agreed { .. } => Verdict::Agreed,
+            Settlement::Disputed => Verdict::Disputed,
+        });
+        self.settled() == Some(*settlement)
+    }
+
     /// Takes what a seat says, unless it has spoken or the match is settled.
-    fn take(&mut self, seat: Seat, tick: Tick, result: &[u8]) -> bool {
+    pub(super) fn take(&mut self, seat: Seat, tick: Tick, result: &[u8]) -> bool {
         let free = self.verdict.is_none() && self.said.iter().all(|said| said.seat != seat);
         if free {
             self.said.push(Said { seat, tick, result: result.to_vec() });

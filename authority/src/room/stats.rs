@@ -39,6 +39,8 @@ pub struct RoomStats {
     pub refused_connections: u64,
     /// `Ready` messages of another generation.
     pub stale_readies: u64,
+    /// Tails of history that did not prove themselves after a restart (A12).
+    pub unproved_tails: u64,
     /// Requests that the sender may not make, or not now: to start, to pause, to reconfigure (A10, A15).
     pub refused_requests: u64,
     /// Messages of observers that only players may send (A14).

@@ -78,7 +78,7 @@ fn a_running_room_reserves_no_more_memory() {
         send(&mut room, client, &ClientMessage::Ready { generation: Generation(0) }, Moment::ZERO);
     }
     room.handle_connected(OBSERVER, Moment::ZERO);
-    let entry = Entry::Observe { ticket: b"", generation: Generation(0), next: Tick::ZERO };
+    let entry = Entry::Observe { ticket: b"", generation: Generation(0), next: Tick::ZERO, fence: None };
     let hello = Hello { protocol: PROTOCOL_VERSION, identity, entry };
     send(&mut room, OBSERVER, &ClientMessage::Hello(hello), Moment::ZERO);
     let reserved = |room: &Room| (room.outbox.capacities(), room.release.capacity());

@@ -72,6 +72,18 @@ pub(super) enum NewDriver {
 }
 
 impl SeatTransition {
+    /// Who drives the seat before, and who after.
+    pub(super) const fn ends(self) -> (NewDriver, NewDriver) {
+        match self {
+            SeatTransition::EmptyToBot => (NewDriver::Nobody, NewDriver::Bot),
+            SeatTransition::EmptyToHuman => (NewDriver::Nobody, NewDriver::Human),
+            SeatTransition::BotToHuman => (NewDriver::Bot, NewDriver::Human),
+            SeatTransition::BotToEmpty => (NewDriver::Bot, NewDriver::Nobody),
+            SeatTransition::HumanToBot => (NewDriver::Human, NewDriver::Bot),
+            SeatTransition::HumanToEmpty => (NewDriver::Human, NewDriver::Nobody),
+        }
+    }
+
     fn between(before: Driver, after: NewDriver) -> Option<SeatTransition> {
         match (before, after) {
             (Driver::Nobody, NewDriver::Bot) => Some(SeatTransition::EmptyToBot),

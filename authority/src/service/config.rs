@@ -7,6 +7,7 @@ use retick_core::snapshot::MAX_SNAPSHOT_BYTES;
 use retick_core::wire::MAX_ROOM_MESSAGE_BYTES;
 
 use super::admission::{Admission, Creation};
+use super::log_store::LogSettings;
 use super::origin::Origins;
 use super::tls::TlsIdentity;
 use crate::room::MAX_QUEUED_COMMAND_BYTES;
@@ -74,6 +75,8 @@ pub struct ServiceConfig {
     pub tls: Option<TlsIdentity>,
     /// Where metrics and the monitor are served, in plain HTTP, to whoever reaches it; `None` serves them nowhere.
     pub admin_address: Option<SocketAddr>,
+    /// Where rooms are kept so that they outlive the service (A12); `None` keeps them in memory alone.
+    pub logs: Option<LogSettings>,
     /// Most rooms at once; a further one is refused.
     pub max_rooms: usize,
     /// Most connections at once, of HTTP and WebSocket together; a further one is answered with status 503 at best.
@@ -125,6 +128,7 @@ impl Default for ServiceConfig {
             origins: Origins::default(),
             tls: None,
             admin_address: None,
+            logs: None,
             max_rooms: DEFAULT_MAX_ROOMS,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             max_connections_per_address: DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,

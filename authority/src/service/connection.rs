@@ -6,14 +6,14 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use bytes::Bytes;
 use futures_util::stream::SplitStream;
 use futures_util::{SinkExt, StreamExt};
-use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, RoomMessage};
+use retick_core::wire::{MAX_CLIENT_MESSAGE_BYTES, Refusal, RoomMessage};
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::alarm::Alarm;
 use super::door::{Turned, Visit, Welcomed};
 use super::entrance::encoded;
-use super::hub::RoomEntry;
+use super::hub::{RoomEntry, stopped};
 use super::metrics::refusal_name;
 use super::outbound::{MessageSink, outbound};
 use super::room_task::Mail;
@@ -68,7 +68,12 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
     let (sink, mut stream) = socket.split();
     let (queue, writer) = outbound(limits.outbound_bytes, Box::pin(sink), room.traffic.clone());
     let idle = limits.idle();
-    let read_end = match visit.welcome(&mut stream).await {
+    let mut stop = visit.hub.hold();
+    let welcomed = tokio::select! {
+        welcomed = visit.welcome(&mut stream) => welcomed,
+        () = stopped(&mut stop) => Err(Turned::Refused(Refusal::Closing)),
+    };
+    let read_end = match welcomed {
         Err(Turned::Ended(end)) => Some(end),
         Err(Turned::Refused(refusal)) => {
             metrics.refused(refusal_name(&refusal));

@@ -53,9 +53,11 @@ impl RoomTask {
         if let Some(player) = player {
             self.room.handle_admitted(connection, player);
         }
+        let open_before = self.room.open_seats();
         self.room.handle_message(connection, &greeting, now);
-        // Others may count on the seat only once the room's status says that it is taken.
-        self.settled.extend(reservation);
+        // Others may count on the seat only once the room's status says that it is taken. Without one there is nothing to keep.
+        let has_claimed = self.room.open_seats() < open_before;
+        self.settled.extend(reservation.filter(|_| has_claimed));
         self.tell_draining(connection);
     }
 
@@ -66,7 +68,8 @@ impl RoomTask {
             return Ok(());
         }
         let seats = u8::try_from(self.room.descriptor().seats().count()).unwrap_or(u8::MAX);
-        let has_seat = self.listing.has_seat_for(self.room.open_seats(), reservation, Instant::now());
+        let has_seat =
+            self.listing.has_seat_for(self.room.open_seats(), self.settled.len(), reservation, Instant::now());
         if has_seat { Ok(()) } else { Err(Refusal::Full { seats }) }
     }
 

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
+use crate::log::file::FileLogError;
 use crate::room::RoomConfigError;
 
 /// A service that can't run, or did not stop as it should.
@@ -24,6 +26,9 @@ pub enum ServiceError {
         /// Why.
         error: io::Error,
     },
+    /// Rooms can't be kept as it was said.
+    #[error("{0}")]
+    Logs(#[from] LogStoreError),
     /// There is no tokio runtime here.
     #[error("a service needs a tokio runtime with time and network")]
     NoRuntime,
@@ -33,6 +38,40 @@ pub enum ServiceError {
         /// How many are left.
         tasks: usize,
     },
+}
+
+/// A folder in which rooms can't be kept, or a room that is not there (A12).
+#[derive(Debug, thiserror::Error)]
+pub enum LogStoreError {
+    /// The system refuses it.
+    #[error("rooms can't be kept in {}: {error}", directory.display())]
+    Directory {
+        /// The folder.
+        directory: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Another service has it.
+    #[error("another service keeps its rooms in {}", directory.display())]
+    Locked {
+        /// The folder.
+        directory: PathBuf,
+    },
+    /// What clients keep would not reach back so far.
+    #[error("syncs at most {most_millis} ms apart")]
+    Interval {
+        /// Most milliseconds between two syncs.
+        most_millis: u64,
+    },
+    /// The folder is not named by a room's code.
+    #[error("{} is not named by a room's code", folder.display())]
+    Name {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The log in it can't be opened.
+    #[error("{0}")]
+    Log(#[from] FileLogError),
 }
 
 /// A room that was not made.

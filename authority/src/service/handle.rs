@@ -13,7 +13,8 @@ use super::handshakes::Stage;
 use super::hub::{Hub, NewRoom, RoomEntry};
 use super::listing::Visibility;
 use super::places::Visitor;
-use super::room_task::{Mail, RoomLog};
+use super::room_log::RoomLog;
+use super::room_task::Mail;
 use super::serving::serve_http;
 use super::status::{RoomInfo, RoomStatus};
 use crate::room::{RoomConfig, RoomEvent, RoomStats};
@@ -61,7 +62,7 @@ impl ServiceHandle {
     ///
     /// # Errors
     /// [`CreateRoomError`]; there is no room then.
-    pub fn create_room_with_log(&self, config: RoomConfig, log: RoomLog) -> Result<RoomCode, CreateRoomError> {
+    pub fn create_room_with_log(&self, config: RoomConfig, log: Box<dyn RoomLog>) -> Result<RoomCode, CreateRoomError> {
         self.create(config, Some(log))
     }
 
@@ -166,7 +167,7 @@ impl ServiceHandle {
         }
     }
 
-    fn create(&self, config: RoomConfig, log: Option<RoomLog>) -> Result<RoomCode, CreateRoomError> {
+    fn create(&self, config: RoomConfig, log: Option<Box<dyn RoomLog>>) -> Result<RoomCode, CreateRoomError> {
         let (visibility, creator) = (Visibility::default(), None);
         self.hub.create(NewRoom { config, log, visibility, creator }).map(|(code, _)| code)
     }

@@ -16,9 +16,12 @@ use super::config::ServiceConfig;
 use super::error::{CreateRoomError, UnknownRoom};
 use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
+use super::log_store::{LogStore, RestoredRoom};
+use super::log_writer::LogSource;
 use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
-use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomLog, RoomTask, Surroundings};
+use super::room_log::RoomLog;
+use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomTask, Surroundings};
 use super::status::{RoomInfo, RoomPhase, RoomStatus};
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
 
@@ -52,10 +55,34 @@ impl RoomEntry {
 /// A room to be made.
 pub(super) struct NewRoom {
     pub(super) config: RoomConfig,
-    pub(super) log: Option<RoomLog>,
+    /// Where its records go, if not where the service keeps its rooms.
+    pub(super) log: Option<Box<dyn RoomLog>>,
     pub(super) visibility: Visibility,
     /// Whom it counts against, if anybody.
     pub(super) creator: Option<Peer>,
+}
+
+/// A room with everything around it, before it has its code.
+struct Prepared {
+    room: Room,
+    channels: Channels,
+    surroundings: Surroundings,
+    mail_sender: mpsc::Sender<Mail>,
+    status: watch::Receiver<RoomStatus>,
+}
+
+impl Prepared {
+    fn entry(&self, code: RoomCode) -> RoomEntry {
+        RoomEntry {
+            info: RoomInfo::new(code, self.room.descriptor(), self.room.rules()),
+            mailbox: self.mail_sender.clone(),
+            status: self.status.clone(),
+            events: self.channels.events.clone(),
+            listing: self.surroundings.listing.clone(),
+            traffic: self.surroundings.traffic.clone(),
+            descriptor: self.room.descriptor().to_bytes().into(),
+        }
+    }
 }
 
 /// What all tasks of a service share. The lock is held for a look-up, never across a wait.
@@ -73,6 +100,8 @@ pub(super) struct Hub {
     pub(super) handshakes: Arc<Handshakes>,
     pub(super) places: Arc<Places>,
     pub(super) metrics: Arc<Metrics>,
+    /// Where rooms are kept.
+    logs: Option<LogStore>,
     next_connection: AtomicU64,
     /// When the rooms end, once a stop was asked for.
     drain: watch::Sender<Option<Instant>>,
@@ -82,7 +111,7 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    pub(super) fn new(config: ServiceConfig, runtime: Handle) -> Hub {
+    pub(super) fn new(config: ServiceConfig, runtime: Handle, logs: Option<LogStore>) -> Hub {
         let (per_minute, per_peer) = (config.lobby_requests_per_minute, config.lobby_requests_per_minute_per_address);
         let metrics = Metrics::new();
         runtime.spawn(keep_up(Arc::downgrade(&metrics)));
@@ -96,6 +125,7 @@ impl Hub {
             creators: Mutex::default(),
             matching: Mutex::default(),
             metrics,
+            logs,
             next_connection: AtomicU64::new(0),
             drain: watch::Sender::new(None),
             room_ended: Notify::new(),
@@ -179,38 +209,52 @@ impl Hub {
         if self.is_draining() {
             return Err(CreateRoomError::Stopping);
         }
-        let NewRoom { config, log, visibility, creator } = new;
+        let NewRoom { mut config, log, visibility, creator } = new;
+        let logs = self.logs.as_ref().filter(|_| log.is_none());
+        config.durability = logs.map_or(config.durability, LogStore::room_durability);
         let room = Room::new(config, random_secret()?)?;
         let key = RoomKey::random().map_err(|_| CreateRoomError::NoRandomness)?;
+        let tally = Tally::new(self, creator)?;
+        let prepared = self.prepare(room, Listing::new(visibility, &key), stop);
+        let code = self.enter(|code| prepared.entry(code))?;
+        let log = log.map(LogSource::Open).or_else(|| Some(LogSource::Unopened(logs?.opener(code))));
+        self.metrics.rooms_created.increment(1);
+        self.launch(prepared, code, log, tally);
+        info!(%code, "a room was made");
+        Ok((code, key))
+    }
+
+    /// Takes up every room that an earlier service kept, under the same code (A12). Its creator's key is not known any more.
+    pub(super) fn restore_rooms(self: &Arc<Hub>) {
+        let restored = self.logs.as_ref().map(|logs| logs.restore(self.config.max_rooms)).unwrap_or_default();
+        for RestoredRoom { code, room, log } in restored {
+            let Ok(key) = RoomKey::random() else { return };
+            let Ok(tally) = Tally::new(self, None) else { return };
+            let prepared = self.prepare(room, Listing::new(Visibility::Private, &key), self.hold());
+            self.rooms().insert(code, prepared.entry(code));
+            self.launch(prepared, code, Some(log), tally);
+        }
+    }
+
+    fn prepare(&self, room: Room, listing: Arc<Listing>, stop: watch::Receiver<bool>) -> Prepared {
         let (status_sender, status) = watch::channel(RoomStatus::new(&room));
         let (mail_sender, mailbox) = mpsc::channel(MAX_WAITING_MAIL);
         let events = broadcast::Sender::new(MAX_WAITING_ROOM_EVENTS);
-        let (listing, traffic) = (Listing::new(visibility, &key), Arc::new(Traffic::default()));
-        let entry = |code| RoomEntry {
-            info: RoomInfo::new(code, room.descriptor(), room.rules()),
-            mailbox: mail_sender,
-            status,
-            events: events.clone(),
-            listing: listing.clone(),
-            traffic: traffic.clone(),
-            descriptor: room.descriptor().to_bytes().into(),
-        };
-        let tally = Tally::new(self, creator)?;
-        let code = self.enter(entry)?;
-        let membership = Membership { hub: self.clone(), code, _tally: tally };
-        let drain = self.drain.subscribe();
+        let (drain, traffic) = (self.drain.subscribe(), Arc::new(Traffic::default()));
         let channels = Channels { mailbox, status: status_sender, events, stop, drain };
         let surroundings = Surroundings { listing, metrics: self.metrics.clone(), traffic };
+        Prepared { room, channels, surroundings, mail_sender, status }
+    }
+
+    fn launch(self: &Arc<Hub>, prepared: Prepared, code: RoomCode, log: Option<LogSource>, tally: Tally) {
+        let Prepared { room, channels, surroundings, .. } = prepared;
+        let membership = Membership { hub: self.clone(), code, _tally: tally };
         let task = RoomTask::new(room, log, channels, surroundings, &self.config);
-        let span = info_span!("room", %code);
-        span.in_scope(|| info!("a room was made"));
-        self.metrics.rooms_created.increment(1);
         let run = async move {
             task.run().await;
             drop(membership);
         };
-        self.runtime.spawn(run.instrument(span));
-        Ok((code, key))
+        self.runtime.spawn(run.instrument(info_span!("room", %code)));
     }
 
     /// Finds a free code for an entry.

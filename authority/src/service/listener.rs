@@ -17,6 +17,7 @@ use super::error::ServiceError;
 use super::handle::ServiceHandle;
 use super::http::router;
 use super::hub::Hub;
+use super::log_store::LogStore;
 use super::places::Visitor;
 use super::serving::serve_socket;
 
@@ -39,10 +40,11 @@ pub struct Service {
 }
 
 impl Service {
-    /// Listens. Must be called within a tokio runtime.
+    /// Listens, and restores the rooms that an earlier service kept (A12). Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`ServiceError::NoRuntime`], or [`ServiceError::Bind`] or [`ServiceError::BindAdmin`] when an address can't be listened on.
+    /// [`ServiceError::NoRuntime`], or [`ServiceError::Bind`] or [`ServiceError::BindAdmin`] when an address can't be listened on,
+    /// or [`ServiceError::Logs`] when rooms can't be kept as the config says. A room that can't be restored is set aside.
     pub fn bind(config: ServiceConfig) -> Result<Service, ServiceError> {
         let runtime = Handle::try_current().map_err(|_| ServiceError::NoRuntime)?;
         let (listener, address) =
@@ -51,7 +53,10 @@ impl Service {
             Some(address) => Some(Admin::bind(address).map_err(|error| ServiceError::BindAdmin { address, error })?),
             None => None,
         };
-        Ok(Service { listener, address, admin, hub: Arc::new(Hub::new(config, runtime)) })
+        let logs = config.logs.clone().map(LogStore::open).transpose()?;
+        let hub = Arc::new(Hub::new(config, runtime, logs));
+        hub.restore_rooms();
+        Ok(Service { listener, address, admin, hub })
     }
 
     /// Where metrics and the monitor are, with the port that they have.

@@ -206,13 +206,13 @@ impl Listing {
         Some(Held { listing: self.clone(), id })
     }
 
-    /// Whether one of `open_seats` is left for a newcomer, beside those that are kept for others. Where none is open the room
-    /// itself says so.
-    pub(super) fn has_seat_for(&self, open_seats: usize, held: Option<&Held>, now: Instant) -> bool {
+    /// Whether one of `open_seats` is left for a newcomer, beside those that are kept for others. `settled` reservations have got
+    /// their seats already, which are not open any more. Where none is open the room itself says so.
+    pub(super) fn has_seat_for(&self, open_seats: usize, settled: usize, held: Option<&Held>, now: Instant) -> bool {
         let state = self.state();
         let others = state.reservations.iter().filter(|reservation| reservation.is_live(now));
         let others = others.filter(|reservation| held.is_none_or(|held| held.id != reservation.id)).count();
-        open_seats == 0 || others < open_seats
+        open_seats == 0 || others.saturating_sub(settled) < open_seats
     }
 }
 
@@ -256,12 +256,23 @@ mod tests {
         assert_eq!(listing.reserved(late), 1);
         assert!(listing.hold(id, late).is_none(), "it is used once");
         assert!(listing.reserve(1, late, time).is_none());
-        assert!(!listing.has_seat_for(1, None, late) && listing.has_seat_for(1, Some(&held), late));
-        assert!(listing.has_seat_for(2, None, late) && listing.has_seat_for(0, None, late));
+        assert!(!listing.has_seat_for(1, 0, None, late) && listing.has_seat_for(1, 0, Some(&held), late));
+        assert!(listing.has_seat_for(2, 0, None, late) && listing.has_seat_for(0, 0, None, late));
         drop(held);
-        assert!(listing.reserved(late) == 0 && listing.has_seat_for(1, None, late));
+        assert!(listing.reserved(late) == 0 && listing.has_seat_for(1, 0, None, late));
         let expired = listing.reserve(1, now, time).expect("one is free");
         assert!(listing.hold(expired, now + time).is_none());
+    }
+
+    #[test]
+    fn v1_two_that_come_in_together_with_reservations_both_find_their_seats() {
+        let (listing, now, time) = (listing(), Instant::now(), Duration::from_secs(10));
+        let [first, second] =
+            [(); 2].map(|()| listing.reserve(2, now, time).and_then(|id| listing.hold(id, now)).expect("one is free"));
+        assert!(listing.has_seat_for(2, 0, Some(&first), now));
+        // The first has its seat, and its reservation is not given up yet.
+        assert!(listing.has_seat_for(1, 1, Some(&second), now) && !listing.has_seat_for(1, 1, None, now));
+        drop((first, second));
     }
 
     #[test]

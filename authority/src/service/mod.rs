@@ -55,12 +55,15 @@ mod http;
 mod hub;
 mod listener;
 mod listing;
+mod log_store;
+mod log_writer;
 mod meter;
 mod metrics;
 mod monitor;
 mod origin;
 mod outbound;
 mod places;
+mod room_log;
 mod room_task;
 mod serving;
 mod signals;
@@ -80,15 +83,17 @@ pub use config::{
     DEFAULT_OUTBOUND_BYTES, DEFAULT_RESERVATION_MILLIS, DEFAULT_SOCKET_SEND_BUFFER_BYTES, DEFAULT_STOP_MILLIS,
     DEFAULT_UNUSED_ROOM_MILLIS, ServiceConfig,
 };
-pub use error::{CreateRoomError, ServiceError, UnknownRoom};
+pub use error::{CreateRoomError, LogStoreError, ServiceError, UnknownRoom};
 pub use handle::{Locked, RoomLobby, ServiceHandle};
 pub use handshakes::Stage;
 pub use http::MAX_CREATE_BODY_BYTES;
 pub use listener::Service;
 pub use listing::{ParseKeyError, RoomKey, Visibility};
+pub use log_store::{DEFAULT_MAX_ENDED_ROOMS, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, open_room_folder};
 pub use origin::Origins;
 pub use outbound::MESSAGE_OVERHEAD_BYTES;
-pub use room_task::{MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, RoomLog};
+pub use room_log::{LogEnd, RoomLog, RoomLogError, Urgency};
+pub use room_task::{MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS};
 pub use signals::{ShutdownSignals, shutdown_signal};
 pub use status::{RoomInfo, RoomKind, RoomPhase, RoomStatus};
 pub use tls::{MAX_CERTIFICATE_CHAIN, TlsError, TlsIdentity};

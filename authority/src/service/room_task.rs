@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use retick_core::tick::Moment;
+use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{CloseReason, RoomMessage};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
@@ -15,20 +15,19 @@ use super::config::ServiceConfig;
 use super::entrance::Entrant;
 use super::hub::stopped;
 use super::listing::{Held, Listing};
+use super::log_writer::{LogSource, LogWriter};
 use super::meter::Meter;
 use super::metrics::{Metrics, Traffic, refusal_name};
 use super::outbound::{Outbound, Overflow};
+use super::room_log::{LogEnd, RoomLogError};
 use super::status::{RoomPhase, RoomStatus};
-use crate::log::{FrameLog, LogError};
-use crate::room::{CloseCause, ConnectionId, Output, Room, RoomEvent};
+use crate::log::file::StoredSnapshot;
+use crate::room::{CloseCause, ConnectionId, KeptSnapshot, Output, Room, RoomEvent};
 
 /// Most mail that waits for a room. A reader waits when it is full, and its socket with it.
 pub const MAX_WAITING_MAIL: usize = 512;
 /// Most events that wait for each of a room's followers; the oldest give way, and the follower is told how many.
 pub const MAX_WAITING_ROOM_EVENTS: usize = 256;
-
-/// Where a room's records are kept (A12). Called in the room's task, so it must not block for long.
-pub type RoomLog = Box<dyn FrameLog<Error = LogError> + Send>;
 
 /// What reaches a room's task.
 #[derive(Debug)]
@@ -67,8 +66,10 @@ pub(super) struct Surroundings {
 /// A room with its surroundings.
 pub(super) struct RoomTask {
     pub(super) room: Room,
-    log: Option<RoomLog>,
+    log: Option<LogWriter>,
     log_failed: bool,
+    /// The service stops, and the room goes on when it is restored.
+    suspended: bool,
     pub(super) channels: Channels,
     pub(super) outbounds: BTreeMap<ConnectionId, Outbound>,
     /// The spans of connections that came in and hold no seat yet.
@@ -91,19 +92,21 @@ pub(super) struct RoomTask {
 impl RoomTask {
     pub(super) fn new(
         room: Room,
-        log: Option<RoomLog>,
+        log: Option<LogSource>,
         channels: Channels,
         surroundings: Surroundings,
         config: &ServiceConfig,
     ) -> RoomTask {
         let origin = Instant::now();
         let Surroundings { listing, metrics, traffic } = surroundings;
+        let is_unused = room.frontier() == Tick::ZERO && !room.has_players();
         let mut message = Vec::new();
         RoomMessage::Closing(CloseReason::SlowConsumer).encode_into(&mut message);
         RoomTask {
             room,
-            log,
+            log: log.map(LogWriter::new),
             log_failed: false,
+            suspended: false,
             channels,
             outbounds: BTreeMap::new(),
             spans: BTreeMap::new(),
@@ -113,7 +116,7 @@ impl RoomTask {
             metrics,
             origin,
             alarm: Alarm::new(),
-            unused_at: Some(origin + config.unused_room()),
+            unused_at: is_unused.then(|| origin + config.unused_room()),
             slow_consumers: 0,
             overflowed: Vec::new(),
             slow_consumer_message: message.into(),
@@ -124,25 +127,59 @@ impl RoomTask {
     pub(super) async fn run(mut self) {
         let mut mail = Vec::with_capacity(MAX_WAITING_MAIL);
         self.carry_out();
-        while !self.room.is_closed() {
+        while !self.room.is_closed() && !self.suspended {
             let due = self.wait(&mut mail).await;
             self.meter.turn(due, Instant::now());
             let now = self.now();
             mail.drain(..).for_each(|item| self.deliver(item, now));
             self.room.handle_timeout(now);
             self.carry_out();
-            self.publish();
+            if !self.room.is_closed() {
+                self.publish();
+            }
             self.settled.clear();
         }
-        info!(frontier = %self.room.frontier(), "the room is over");
+        self.settle_log().await;
+        self.publish();
+        info!(frontier = %self.room.frontier(), suspended = self.suspended, "the room is over");
+    }
+
+    /// Everything that the room wanted written down is, and what waited for it has left.
+    async fn settle_log(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.hurry();
+        }
+        loop {
+            self.carry_out();
+            let Some(log) = self.log.as_mut().filter(|log| log.is_writing()) else { break };
+            let written = log.written().await;
+            self.handle_written(written);
+        }
+        if let Some(log) = self.log.take() {
+            log.end(if self.suspended { LogEnd::Suspended } else { LogEnd::RoomEnded }).await;
+        }
+    }
+
+    fn handle_written(&mut self, written: Result<Option<u64>, RoomLogError>) {
+        match written {
+            Ok(kept) => self.room.handle_persisted(kept.unwrap_or_default()),
+            Err(error) => {
+                error!(%error, "a record was not kept: the room ends");
+                self.log_failed = true;
+            }
+        }
     }
 
     /// Waits for mail, for the room's next timeout, or for an end from outside; says when the timeout is due.
     async fn wait(&mut self, mail: &mut Vec<Mail>) -> Option<Instant> {
         let due = self.room.next_timeout().map(|due| self.origin + std::time::Duration::from_nanos(due.as_nanos()));
-        let next = [due, self.unused_at].into_iter().flatten().min();
+        let origin = self.origin;
+        let at = |moment: Moment| origin + std::time::Duration::from_nanos(moment.as_nanos());
+        let log_due = self.log.as_ref().and_then(LogWriter::due).map(at);
+        let next = [due, self.unused_at, log_due].into_iter().flatten().min();
+        let log = self.log.as_mut();
         let Channels { mailbox, stop, drain, .. } = &mut self.channels;
-        let mut draining = false;
+        let (mut draining, mut written) = (false, None);
         let ended = tokio::select! {
             biased;
             () = stopped(stop) => true,
@@ -160,15 +197,30 @@ impl RoomTask {
                 }
                 self.unused_at.is_some_and(|unused| unused <= Instant::now())
             }
+            kept = written_some(log) => {
+                written = Some(kept);
+                false
+            }
             received = mailbox.recv_many(mail, MAX_WAITING_MAIL) => received == 0,
         };
+        if let Some(written) = written {
+            self.handle_written(written);
+        }
         if ended {
-            self.room.close(self.now());
+            self.end();
         }
         if draining {
             self.tell_all_draining();
         }
         due
+    }
+
+    /// The service stops, or nobody ever came. A room that can be restored is left as it is.
+    fn end(&mut self) {
+        self.suspended = *self.channels.stop.borrow() && self.log.as_ref().is_some_and(LogWriter::outlives_service);
+        if !self.suspended {
+            self.room.close(self.now());
+        }
     }
 
     fn deliver(&mut self, mail: Mail, now: Moment) {
@@ -201,15 +253,19 @@ impl RoomTask {
             }
             match persisted {
                 Some(sequence) => self.room.handle_persisted(sequence),
-                None if !slow && !failed => return,
+                None if !slow && !failed => break,
                 None => {}
             }
         }
+        let now = self.now();
+        if let Some(log) = &mut self.log {
+            log.write(now);
+        }
     }
 
-    /// Drains the room's outputs, and gives the last record that was kept.
+    /// Drains the room's outputs, and gives the last record of a room that keeps none.
     fn drain(&mut self) -> Option<u64> {
-        let mut persisted = None;
+        let (mut persisted, mut snapshot_kept) = (None, false);
         while let Some(output) = self.room.poll_output() {
             match output {
                 Output::Transmit { to, bytes } => {
@@ -221,15 +277,9 @@ impl RoomTask {
                         }
                     }
                 }
-                // Nothing is kept behind a gap, and what depends on it never leaves.
-                Output::Persist { .. } if self.log_failed => {}
-                Output::Persist { sequence, record } => match self.log.as_mut().map(|log| log.append(sequence, record))
-                {
-                    None | Some(Ok(())) => persisted = Some(sequence),
-                    Some(Err(error)) => {
-                        error!(%error, sequence, "a record was not kept: the room ends");
-                        self.log_failed = true;
-                    }
+                Output::Persist { sequence, record } => match &mut self.log {
+                    None => persisted = Some(sequence),
+                    Some(log) => log.push(sequence, record),
                 },
                 Output::Close { connection, cause } => {
                     debug!(connection = connection.0, ?cause, "a connection is closed");
@@ -241,6 +291,7 @@ impl RoomTask {
                 }
                 Output::Event(event) => {
                     debug!(?event, "room event");
+                    snapshot_kept |= matches!(event, RoomEvent::SnapshotKept { .. });
                     if let RoomEvent::SeatClaimed { seat, connection, .. }
                     | RoomEvent::SeatResumed { seat, connection, .. } = event
                     {
@@ -254,7 +305,19 @@ impl RoomTask {
                 }
             }
         }
+        if snapshot_kept {
+            self.keep_snapshot();
+        }
         persisted
+    }
+
+    /// Keeps the room's newest snapshot beside its log (A7).
+    fn keep_snapshot(&mut self) {
+        let Some(log) = self.log.as_mut().filter(|log| log.outlives_service()) else { return };
+        if let Some(KeptSnapshot { tick, bytes, .. }) = self.room.newest_snapshot() {
+            let (generation, fence) = (self.room.descriptor().generation(), self.room.fence_before(tick));
+            log.keep_snapshot(StoredSnapshot { generation, tick, fence, bytes: bytes.to_vec() });
+        }
     }
 
     fn close_slow_consumers(&mut self) {
@@ -297,5 +360,12 @@ impl Drop for RoomTask {
             status.phase = RoomPhase::Closed;
             status.connections = 0;
         });
+    }
+}
+
+async fn written_some(log: Option<&mut LogWriter>) -> Result<Option<u64>, RoomLogError> {
+    match log {
+        Some(log) => log.written().await,
+        None => std::future::pending().await,
     }
 }

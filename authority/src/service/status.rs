@@ -136,6 +136,8 @@ impl RoomStatus {
         self.phase = match room.clock_tick() {
             _ if room.is_closed() => RoomPhase::Closed,
             Some(_) => RoomPhase::Running,
+            // It waits for who has frames that its log lacks; the match has begun.
+            None if room.is_recovering() => RoomPhase::Running,
             None => RoomPhase::Waiting,
         };
         self.frontier = room.frontier();

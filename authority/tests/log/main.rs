@@ -8,6 +8,8 @@ mod damage;
 mod disk;
 mod durability;
 mod failures;
+mod kills;
 mod limits;
 mod model;
 mod real;
+mod world;

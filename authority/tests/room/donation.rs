@@ -199,8 +199,8 @@ fn a7_a_silent_donor_is_replaced_after_its_timeout_and_a_refusing_or_false_one_a
         (Donor::Silent, 600..640),
         (Donor::Stops(0), 600..640),
         (Donor::Stops(7), 600..660),
-        (Donor::Refuses(NoSnapshot::NoState), 0..20),
-        (Donor::Refuses(NoSnapshot::TooLarge), 0..20),
+        (Donor::Refuses(NoSnapshot::NoState), 0..30),
+        (Donor::Refuses(NoSnapshot::TooLarge), 0..30),
         (Donor::Lies, 0..40),
         (Donor::Damages(7), 0..40),
     ] {
@@ -225,6 +225,40 @@ fn a7_a_silent_donor_is_replaced_after_its_timeout_and_a_refusing_or_false_one_a
         scene.check_hydrated(tick);
         assert!(scene.players.iter().all(|player| scene.game.peer(*player).closed.is_none()));
     }
+}
+
+#[test]
+fn a7_a_state_that_another_seat_contradicts_is_refused_and_an_older_one_is_taken() {
+    let mut scene = Scene::before(forgetful(4), STATE_BYTES, 1);
+    let (liar, honest) = (scene.players[0], scene.players[1]);
+    scene.peers.donors.insert(liar, Donor::Silent);
+    scene.game.step_to(910);
+    // One seat reports S(901) first, and falsely; it is asked before anyone contradicts it.
+    scene.game.report(liar, 901, b"false");
+    scene.enter();
+    scene.game.step_to(912);
+    let asked = Peers::told(&scene.game, liar).pop();
+    let Some(Transfer::Wanted { transfer, tick: 901 }) = asked else { panic!("{asked:?}") };
+    let bytes = encoded(&scene.game, 901, b"false");
+    scene.game.send(liar, &ClientMessage::SnapshotOffer(header(transfer, 901, b"false", &bytes)));
+    scene.game.report(honest, 901, &state(901, STATE_BYTES));
+    scene.game.send(liar, &ClientMessage::SnapshotChunk { transfer, index: 0, bytes: &bytes });
+    scene.play(1_000);
+    let stats = scene.game.room.stats();
+    assert_eq!((stats.refused_snapshots, stats.snapshots, stats.desyncs), (1, 1, 1));
+    assert_eq!((scene.peers.asked.last(), scene.hydrated(0)), (Some(&(honest, REPORTED)), Some((REPORTED, true))));
+}
+
+#[test]
+fn a7_a_state_that_nobody_else_reported_is_marked() {
+    let mut scene = Scene::before(forgetful(2), STATE_BYTES, 1);
+    scene.enter();
+    scene.play(1_000);
+    assert_eq!((scene.players.len(), scene.hydrated(0)), (1, Some((REPORTED, false))));
+    assert_eq!(scene.game.room.newest_snapshot().map(|kept| kept.verified), Some(false));
+    // Who comes back later says whether it was right.
+    scene.game.report(scene.newcomers[0], REPORTED, &state(REPORTED, STATE_BYTES));
+    assert_eq!(scene.game.room.newest_snapshot().map(|kept| kept.verified), Some(true));
 }
 
 #[test]

@@ -144,7 +144,8 @@ impl Peers {
             Transfer::Wanted { transfer, tick } => self.begin(game, client, *transfer, *tick),
             Transfer::Progress { transfer, next } => {
                 let giving = self.giving.iter_mut().find(|giving| giving.transfer == *transfer);
-                let giving = giving.expect("progress of a donation that runs");
+                // A test may give by hand.
+                let Some(giving) = giving else { return };
                 assert!(*next > giving.acknowledged, "progress goes on");
                 giving.acknowledged = *next;
             }

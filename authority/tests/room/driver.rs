@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use retick_authority::log::{FrameLog, MemoryLog};
+use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
     CloseCause, ConnectionId, Durability, Output, Room, RoomConfig, RoomEvent, RoomSecret, Verification,
 };
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Identity};
-use retick_core::frame::{Frame, FrameKey, FrameRunReader};
+use retick_core::frame::{Frame, FrameKey, FrameRunReader, FrameRunWriter};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
 use retick_core::input::InputSchema;
 use retick_core::rng::SessionSeed;
@@ -98,6 +98,7 @@ pub enum Notice {
         payload: Vec<u8>,
     },
     Closing(CloseReason),
+    TailWanted(u64),
     /// A part of a snapshot's way.
     Transfer(Transfer),
 }
@@ -135,6 +136,8 @@ pub struct Peer {
     pub first: u64,
     /// The messages that brought them: first tick, count, complete.
     pub releases: Vec<(u64, u32, bool)>,
+    /// The tag of each release point.
+    pub tags: BTreeMap<u64, ReleaseTag>,
 }
 
 impl Peer {
@@ -167,6 +170,7 @@ impl Peer {
         self.first = 0;
         self.frames.clear();
         self.releases.clear();
+        self.tags.clear();
     }
 
     /// Whether these bytes occur in anything that it was sent.
@@ -178,6 +182,7 @@ impl Peer {
         let generation = self.generation;
         assert_eq!((frames.generation, frames.first.index()), (generation, self.next()), "frames are gapless");
         self.releases.push((frames.first.index(), frames.count, frames.complete));
+        self.tags.insert(frames.first.index() + u64::from(frames.count), frames.tag);
         let mut run = FrameRunReader::new(frames.body);
         for offset in 0..u64::from(frames.count) {
             let tick = frames.first.checked_add(offset).expect("a tick");
@@ -272,7 +277,9 @@ impl Match {
     pub fn observe_in(&mut self, generation: Generation, next: u64) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next) };
+        let before = next.checked_sub(1).and_then(|tick| self.room.frame(Tick::new(tick)));
+        let fence = before.map(|frame| frame.fence());
+        let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next), fence };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
@@ -307,19 +314,72 @@ impl Match {
     }
 
     pub fn resume_in(&mut self, generation: Generation, seat: Seat, token: ResumeToken, next: u64) -> ConnectionId {
+        let before = next.checked_sub(1).and_then(|tick| self.room.frame(Tick::new(tick)));
+        self.resume_with(seat, token, (generation, next, before.map(|frame| frame.fence())))
+    }
+
+    /// A new transport that resumes a seat with this generation, first missing tick and fence.
+    pub fn resume_with(
+        &mut self,
+        seat: Seat,
+        token: ResumeToken,
+        (generation, next, fence): (Generation, u64, Option<u32>),
+    ) -> ConnectionId {
         let client = self.connect();
         self.peer_mut(client).first = next;
-        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next) };
+        let entry = Entry::Resume { seat, token, generation, next: Tick::new(next), fence };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
+    }
+
+    /// The room is gone, and another one is made of the first `records` records of its log.
+    pub fn restart(&mut self, records: u64, durability: Durability) {
+        let mut log = MemoryLog::new();
+        for (sequence, record) in self.log.records().take_while(|(sequence, _)| *sequence <= records) {
+            log.append(sequence, record).expect("in order");
+        }
+        self.room = Room::restore(&mut log, durability).expect("a room's log");
+        self.log = log;
+        self.tags.clear();
+        self.drain();
+    }
+
+    /// How many records there are up to the frame of the tick before `next`.
+    pub fn records_before(&self, next: u64) -> u64 {
+        let is_later =
+            |record: &[u8]| matches!(Record::decode(record), Ok(Record::Frame { tick, .. }) if tick.index() >= next);
+        let later = self.log.records().find(|(_, record)| is_later(record)).map(|(sequence, _)| sequence);
+        later.unwrap_or(self.log.next_sequence()) - 1
+    }
+
+    /// A client gives back the frames from `first` up to `end` that `holder` received.
+    pub fn give_back(&mut self, client: ConnectionId, holder: ConnectionId, first: u64, end: u64) {
+        let peer = self.peer(holder);
+        let tag = peer.tags.get(&end).copied().unwrap_or_default();
+        let mut run = FrameRunWriter::default();
+        for tick in first..end {
+            let frame = |tick: u64| &peer.frames[usize::try_from(tick - peer.first).expect("small")];
+            run.push(frame(tick), (tick > first).then(|| frame(tick - 1)));
+        }
+        let frames = Frames {
+            generation: GENERATION,
+            first: Tick::new(first),
+            count: run.count(),
+            complete: true,
+            tag,
+            body: run.body(),
+        };
+        let bytes = bytes_of(&ClientMessage::Tail(frames));
+        self.send_bytes(client, &bytes);
     }
 
     /// The owner of `older` comes back on a new transport, and has all frames that `older` had.
     pub fn return_from(&mut self, older: ConnectionId) -> ConnectionId {
         let peer = self.peer(older);
         let (seat, token, next, generation) = (peer.seat.expect("seated"), peer.token(), peer.next(), peer.generation);
-        self.resume_in(generation, seat, token, next)
+        let fence = peer.frames.last().map(|frame| frame.fence());
+        self.resume_with(seat, token, (generation, next, fence))
     }
 
     pub fn send(&mut self, client: ConnectionId, message: &ClientMessage<'_>) {
@@ -528,6 +588,7 @@ fn receive(
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }
             RoomMessage::Closing(reason) => Some(Notice::Closing(*reason)),
+            RoomMessage::TailWanted { next, .. } => Some(Notice::TailWanted(next.index())),
             // Whoever tests the others reads their bytes.
             other => transfer(other).map(Notice::Transfer),
         };

@@ -154,22 +154,22 @@ fn a12_a_changed_log_breaks_the_chain_at_its_tick() {
         }
         log
     };
-    // Records 1 to 3 are the creation, the claim and the start; tick 2 stands in record 6.
+    // Records 1 to 4 are the creation, the claim, the start and the seat's new driver; tick 2 stands in record 7.
     let forged = copy(&|sequence, record| {
-        if sequence == 6 {
+        if sequence == 7 {
             let value = record.iter().position(|byte| *byte == 3).expect("the input");
             record[value] = 4;
         }
         true
     });
     assert!(matches!(frames(&forged), Err(LogError::Chain { tick, .. }) if tick == Tick::new(2)));
-    let gap = copy(&|sequence, _| sequence != 6);
-    assert_eq!(frames(&gap).map(|_| ()), Err(LogError::Frame { sequence: 6 }));
+    let gap = copy(&|sequence, _| sequence != 7);
+    assert_eq!(frames(&gap).map(|_| ()), Err(LogError::Frame { sequence: 7 }));
     let torn = copy(&|sequence, record| {
-        record.truncate(if sequence == 6 { 9 } else { MAX_RECORD_BYTES });
+        record.truncate(if sequence == 7 { 9 } else { MAX_RECORD_BYTES });
         true
     });
-    assert!(matches!(frames(&torn), Err(LogError::Record { sequence: 6, .. })));
+    assert!(matches!(frames(&torn), Err(LogError::Record { sequence: 7, .. })));
     let headless = copy(&|sequence, _| sequence != 1);
     assert_eq!(headless.frames().map(|_| ()), Err(LogError::NotCreated));
     assert_eq!(MemoryLog::new().frames().map(|_| ()), Err(LogError::NotCreated));
@@ -182,10 +182,10 @@ fn a12_records_are_read_back_by_their_number() {
     let mut out = vec![9];
     assert_eq!(log.read_into(3, &mut out), Ok(true));
     assert_eq!(Record::decode(&out), Ok(Record::Started { generation: Generation(0) }));
-    for missing in [0, 4, u64::MAX] {
+    for missing in [0, 5, u64::MAX] {
         assert_eq!((log.read_into(missing, &mut out), out.len()), (Ok(false), 0));
     }
-    assert_eq!(log.append(6, b""), Err(LogError::Sequence { expected: 4, found: 6 }));
+    assert_eq!(log.append(6, b""), Err(LogError::Sequence { expected: 5, found: 6 }));
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn a15_nobody_is_substituted_while_the_clock_stands_still_and_it_goes_on_from_th
     let observer = game.observe(0);
     assert_eq!(game.peer(observer).notices.last(), Some(&Notice::Paused(stopped)));
     pause(&mut game, clients[1], false);
-    let clock = RoomClock { micros: game.rate.moment_of(Tick::new(22)).as_micros() };
+    let clock = RoomClock { micros: game.rate.moment_of(Tick::new(22)).as_nanos().div_ceil(1_000) };
     assert_eq!(game.peer(clients[0]).notices.last(), Some(&Notice::Resumed(clock)));
     game.step_to(312);
     assert_eq!(game.room.frontier(), Tick::new(24));

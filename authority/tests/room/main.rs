@@ -17,5 +17,6 @@ mod ordering;
 mod reconfiguring;
 mod reconnecting;
 mod reports;
+mod restoring;
 mod seats;
 mod tokens;

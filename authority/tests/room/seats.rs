@@ -64,7 +64,7 @@ fn check_transitions(game: &Match, expected: &[(usize, SeatTransition, u64, u32)
             SeatTransition::EmptyToHuman | SeatTransition::BotToHuman => Presence::Human,
             SeatTransition::BotToEmpty | SeatTransition::HumanToEmpty => Presence::Empty,
         };
-        let later = expected.iter().filter(|other| (other.0, other.2) == (*index, *tick)).next_back();
+        let later = expected.iter().rfind(|other| (other.0, other.2) == (*index, *tick));
         if later.is_some_and(|other| other.3 == *epoch) {
             assert_eq!(driven(game, *tick, *index), (presence, *epoch), "{transition:?}");
         }
@@ -291,6 +291,7 @@ fn a6_a_player_whom_the_backend_knows_supersedes_its_own_older_connection() {
         token,
         generation: crate::driver::GENERATION,
         next: Tick::ZERO,
+        fence: None,
     };
     let bytes = crate::driver::hello(game.room.descriptor().identity(), entry);
     game.send_bytes(thief, &bytes);

@@ -8,6 +8,7 @@ mod draining;
 mod game;
 mod half_open;
 mod http;
+mod kept_rooms;
 mod limits;
 mod lobby;
 mod matches;

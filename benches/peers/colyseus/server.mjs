@@ -1,4 +1,4 @@
-// Rooms of Colyseus that relay: each tick, at 60 Hz, the last message of every seat goes to all seats as one.
+// Rooms of Colyseus that relay: each tick, at 60 Hz, what has come since the last one goes to all seats as one message.
 //
 // `node server.mjs stock|tuned ROOMS SEATS` writes one line of JSON, where it listens and a path for each seat, and serves until it
 // is killed. `retick bench rooms --colyseus` starts it.
@@ -37,26 +37,22 @@ class Relay extends Room {
     this.maxClients = seats;
     this.seatReservationTimeout = RESERVATION_SECONDS;
     this.autoDispose = false;
-    this.inputs = new Map();
-    this.onMessageBytes(TYPE, (client, bytes) => this.inputs.set(client.sessionId, bytes));
+    this.messages = [];
+    this.onMessageBytes(TYPE, (client, bytes) => this.messages.push(bytes));
     this.prepare();
   }
 
-  /** The last messages, one behind another; undefined when nothing has come. */
+  /** What has come since the last tick, one message behind another. */
   merged() {
-    if (this.inputs.size === 0) return undefined;
-    const merged = Buffer.concat([...this.inputs.values()]);
-    this.inputs.clear();
+    const merged = Buffer.concat(this.messages);
+    this.messages.length = 0;
     return merged;
   }
 }
 
 class StockRelay extends Relay {
   prepare() {
-    keepTicking(() => {
-      const merged = this.merged();
-      if (merged) this.broadcastBytes(TYPE, merged);
-    }, Math.random() * TICK_MILLIS);
+    keepTicking(() => this.broadcastBytes(TYPE, this.merged()), Math.random() * TICK_MILLIS);
   }
 }
 
@@ -70,7 +66,6 @@ class TunedRelay extends Relay {
 
   tick() {
     const merged = this.merged();
-    if (!merged) return;
     // A WebSocket frame of fewer than 126 bytes, or of fewer than 65,536.
     const length = merged.length + 2;
     const head = length < 126 ? [0x82, length] : [0x82, 126, length >> 8, length & 255];

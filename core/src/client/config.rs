@@ -10,7 +10,7 @@ pub const DEFAULT_MAX_STEPS_PER_TURN: u16 = 4;
 pub const DEFAULT_MAX_ROLLBACKS_PER_SECOND: u16 = 6;
 /// Default of [`DelayBudget::max_rollback_ticks`].
 pub const DEFAULT_MAX_ROLLBACK_TICKS: u16 = 4;
-/// The checksum cadence, in ticks, that a room of [`ClientConfig::mobile`] clients is best given: the smaller checkpoint window
+/// The checksum cadence, in ticks, that a room of [`ClientConfig::mobile`] clients is given: the smaller checkpoint window
 /// then still holds a cadence and a second of round trip.
 pub const MOBILE_CHECKSUM_CADENCE_TICKS: u32 = 60;
 
@@ -166,7 +166,8 @@ impl Default for ClientConfig {
 
 impl ClientConfig {
     /// For a game with large states on a phone: half the checkpoints, frames kept for as long as those, and turns of at most eight
-    /// confirmed frames, one rollback and two predictions. The room is best given [`MOBILE_CHECKSUM_CADENCE_TICKS`]. No replay
+    /// confirmed frames, one rollback and two predictions. The room must be given [`MOBILE_CHECKSUM_CADENCE_TICKS`], or as small a
+    /// cadence: with the default one the client refuses it, for the checkpoints don't hold a cadence and a round trip. No replay
     /// can be exported of it.
     #[must_use]
     pub fn mobile() -> ClientConfig {

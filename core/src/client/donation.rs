@@ -269,5 +269,6 @@ impl Client {
         self.transfers.awaiting = false;
         self.base_is_known = false;
         self.chain = None;
+        self.tail.clear();
     }
 }

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::donation::Transfers;
-use super::{Client, ClientEvent, ClientRole, EndReason, RequestError, check_length};
+use super::{Client, ClientEvent, ClientRole, EndReason, Preparation, RequestError, check_length};
 use crate::config::SessionConfig;
 use crate::frame::Frame;
 use crate::identity::MatchDescriptor;
@@ -135,7 +135,7 @@ impl Client {
         let (Some(at), Some(terms), true) = (self.life.ready_at, self.terms, self.connected && self.greeted) else {
             return;
         };
-        if confirmed >= at && !self.transfers.is_awaiting() {
+        if confirmed >= at && !self.transfers.is_awaiting() && self.held.is_none() {
             self.life.ready_at = None;
             let generation = terms.generation;
             self.outbox.push_message(|out| ClientMessage::Ready { generation }.encode_into(out));
@@ -186,7 +186,7 @@ impl Client {
 
     /// Whether this is a later generation of the match that is played.
     pub(super) fn follows(&self, descriptor: &MatchDescriptor) -> bool {
-        self.descriptor().is_some_and(|before| {
+        self.descriptor().or(self.preparing()).is_some_and(|before| {
             before.identity() == descriptor.identity()
                 && before.seats() == descriptor.seats()
                 && before.generation() < descriptor.generation()
@@ -197,7 +197,10 @@ impl Client {
     pub(super) fn start_over(&mut self, descriptor: &MatchDescriptor, rules: RoomRules) -> Result<(), EndReason> {
         self.apply_received();
         let generation = descriptor.generation();
-        self.build_session(descriptor, rules, self.seat())?;
+        match self.config.preparation {
+            Preparation::None => self.build_session(descriptor, rules, self.seat())?,
+            Preparation::Awaited => self.hold_generation(descriptor)?,
+        }
         self.terms = Some(Terms { rules, generation });
         if let Some(claimed) = &mut self.claimed {
             claimed.generation = generation;
@@ -212,6 +215,8 @@ impl Client {
         // Nothing of this generation had been released when the connection was greeted.
         self.greeted_at = Tick::ZERO;
         self.pending_reports.clear();
+        self.tail.clear();
+        self.recovering = false;
         self.transfers = Transfers::default();
         self.pace.forget_clock();
         self.outbox.push_event(ClientEvent::Reconfigured { generation });

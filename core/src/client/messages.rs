@@ -44,7 +44,12 @@ impl Client {
             }
             RoomMessage::Started { generation, clock } => {
                 self.check_generation(generation)?;
-                self.pace.handle_clock(clock, now);
+                if mem::take(&mut self.recovering) {
+                    // The clock stood still, and may have gone back.
+                    self.pace.restart(clock, now);
+                } else {
+                    self.pace.handle_clock(clock, now);
+                }
                 if !mem::replace(&mut self.started, true) && self.held.is_none() {
                     self.outbox.push_event(ClientEvent::Started);
                 }
@@ -63,6 +68,10 @@ impl Client {
             }
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
+            }
+            RoomMessage::TailWanted { generation, next } => {
+                self.check_generation(generation)?;
+                self.send_tail(generation, next);
             }
             RoomMessage::Draining { millis } => self.outbox.push_event(ClientEvent::Draining { millis }),
             RoomMessage::Roster { locked, seats } => {
@@ -203,7 +212,9 @@ impl Client {
             let abbreviated = index > 0 || !frames.complete;
             self.take_frame(&mut run, abbreviated, FrameKey { generation: frames.generation, tick, seats })?;
         }
-        run.finish().map_err(EndReason::Frame)
+        run.finish().map_err(EndReason::Frame)?;
+        self.tail.release(frames.first.saturating_add(u64::from(frames.count)), frames.tag);
+        Ok(())
     }
 
     fn take_frame(&mut self, run: &mut FrameRunReader<'_>, abbreviated: bool, key: FrameKey) -> Result<(), EndReason> {
@@ -218,8 +229,9 @@ impl Client {
         }
         session.confirm(&self.base).map_err(|error: ConfirmError| EndReason::Order(error))?;
         self.transfers.handle_frames();
+        let frame = self.tail.push(&self.base);
         if let Some(chain) = &mut self.chain {
-            chain.extend(&self.base);
+            chain.extend_encoded(frame);
         }
         let own = self.claimed.is_some_and(|claimed| self.base.substituted().contains(claimed.seat));
         self.stats.own_substitutions += u64::from(own);
@@ -256,10 +268,12 @@ impl Client {
     pub(super) fn send_hello(&mut self) {
         let next = self.session.as_ref().map_or(Tick::ZERO, Session::received);
         let entry = match self.claimed {
-            Some(Claimed { seat, token, generation, .. }) => Entry::Resume { seat, token, generation, next },
+            Some(Claimed { seat, token, generation, .. }) => {
+                Entry::Resume { seat, token, generation, next, fence: self.tail.fence() }
+            }
             None if self.is_observer() => {
                 let generation = self.terms.map_or(Generation::default(), |terms| terms.generation);
-                Entry::Observe { ticket: &self.ticket, generation, next }
+                Entry::Observe { ticket: &self.ticket, generation, next, fence: self.tail.fence() }
             }
             None => Entry::Join { ticket: &self.ticket },
         };
@@ -296,6 +310,18 @@ impl Client {
 
     pub(super) fn send_ephemeral_message(&mut self, payload: &[u8]) {
         self.outbox.push_message(|out| ClientMessage::Ephemeral { payload }.encode_into(out));
+    }
+
+    /// Gives the room back what it lost (A12). Nothing is sampled until its clock runs again, and what was sent before may have
+    /// been too far ahead of it.
+    fn send_tail(&mut self, generation: Generation, next: Tick) {
+        let Some(seats) = self.descriptor().map(MatchDescriptor::seats) else { return };
+        let outbox = &mut self.outbox;
+        self.tail.answer(generation, seats, next, |frames| {
+            outbox.push_message(|out| ClientMessage::Tail(frames).encode_into(out));
+        });
+        self.recovering = true;
+        self.unsent = Tick::ZERO;
     }
 
     pub(super) fn send_leave(&mut self) {

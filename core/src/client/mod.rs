@@ -74,6 +74,7 @@ mod messages;
 mod outbox;
 mod pace;
 mod preparation;
+mod tail;
 mod turn;
 
 use alloc::boxed::Box;
@@ -93,6 +94,7 @@ use self::outbox::Outbox;
 use self::pace::{Goals, Pace};
 use self::preparation::HeldMatch;
 pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
+use self::tail::Tail;
 use self::turn::{Backlog, TurnBudget};
 use crate::digest::{Checksum, Digest, Identity};
 use crate::event::PresentationEvent;
@@ -372,6 +374,10 @@ pub struct Client {
     session: Option<Session>,
     /// `None` also behind a snapshot: the chain over frames that the client never had can't be computed.
     chain: Option<FrameChain>,
+    /// The newest frames, for a room that lost them.
+    tail: Tail,
+    /// The room was restarted, and its clock does not run yet.
+    recovering: bool,
     transfers: Transfers,
     /// The match whose session waits for the game's preparation.
     held: Option<HeldMatch>,
@@ -420,6 +426,8 @@ impl Client {
             life: Life::default(),
             session: None,
             chain: None,
+            tail: Tail::default(),
+            recovering: false,
             held: None,
             transfers: Transfers::default(),
             goals: Goals::default(),
@@ -454,6 +462,7 @@ impl Client {
         self.connected = true;
         self.greeted = false;
         self.base_is_known = false;
+        self.recovering = false;
         self.pace.handle_connected(now);
         self.send_hello();
     }
@@ -479,7 +488,12 @@ impl Client {
         self.turn = TurnBudget::new(&self.config);
         self.transfers.begin_turn();
         self.goals = Goals::default();
-        if self.session.is_some() && self.started && self.end.is_none() && !self.transfers.is_awaiting() {
+        if self.session.is_some()
+            && self.started
+            && !self.recovering
+            && self.end.is_none()
+            && !self.transfers.is_awaiting()
+        {
             self.judge_delay();
             let Goals { sample, present } = self.pace.turn(now, self.delay.delays(self.delay_limit_ticks()));
             self.goals = Goals { sample: self.life.clamp(sample), present: self.life.clamp(present) };
@@ -489,7 +503,7 @@ impl Client {
     fn judge_delay(&mut self) {
         let ClientStats { rollbacks, resimulated_ticks, own_substitutions, .. } = self.stats;
         let lead_ticks = self.pace.lead_ticks(self.now);
-        if self.status() == ClientStatus::Live {
+        if self.status() == ClientStatus::Live && self.life.paused_at.is_none() {
             self.delay.turn(self.now, Measured { rollbacks, resimulated_ticks, own_substitutions, lead_ticks });
         } else {
             self.delay.pause();
@@ -637,7 +651,7 @@ impl Client {
         }
         let applicable = self.turn.confirmed_frames().min(session.queued_frames());
         let after_turn = session.confirmed().saturating_add(applicable as u64);
-        let missing = self.pace.heard_tick(self.now).since(session.confirmed());
+        let missing = self.heard_tick().since(session.confirmed());
         let is_behind =
             missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
         if is_behind || !self.base_is_known || self.transfers.is_awaiting() {
@@ -645,6 +659,11 @@ impl Client {
         } else {
             ClientStatus::Live
         }
+    }
+
+    /// Where the room's clock was when it sent what can be here: no further than a pause has let it.
+    fn heard_tick(&self) -> Tick {
+        self.life.clamp(self.pace.heard_tick(self.now))
     }
 
     /// How many ticks may be missing of what the room's clock had reached when it sent what can be here: it waits up to its
@@ -662,7 +681,7 @@ impl Client {
         if self.transfers.is_awaiting() {
             return Standing::AwaitingHydration;
         }
-        let missing = self.pace.heard_tick(self.now).since(session.received());
+        let missing = self.heard_tick().since(session.received());
         let is_behind = missing > self.allowed_missing_ticks() || session.received() < self.greeted_at;
         if is_behind { Standing::CatchingUp } else { Standing::Live }
     }

@@ -29,11 +29,17 @@ pub enum Preparation {
 /// A match whose session is not built yet.
 pub(super) struct HeldMatch {
     descriptor: MatchDescriptor,
+    /// Whether the client had a session before, of an earlier generation.
+    resumed: bool,
     messages: VecDeque<Vec<u8>>,
     bytes: usize,
 }
 
 impl HeldMatch {
+    fn new(descriptor: &MatchDescriptor) -> HeldMatch {
+        HeldMatch { descriptor: descriptor.clone(), resumed: false, messages: VecDeque::new(), bytes: 0 }
+    }
+
     /// The next connection brings everything again.
     pub(super) fn forget_messages(&mut self) {
         self.messages.clear();
@@ -64,8 +70,8 @@ impl Client {
         let (rules, seat) = (self.terms.ok_or(EndReason::Protocol)?.rules, self.seat());
         self.build_session(&held.descriptor, rules, seat)?;
         self.outbox.push_event(match seat {
-            Some(seat) => ClientEvent::Joined { seat, resumed: false },
-            None => ClientEvent::Watching { resumed: false },
+            Some(seat) => ClientEvent::Joined { seat, resumed: held.resumed },
+            None => ClientEvent::Watching { resumed: held.resumed },
         });
         if self.started {
             self.outbox.push_event(ClientEvent::Started);
@@ -77,7 +83,12 @@ impl Client {
         self.send_ready_if_caught_up();
         for bytes in &held.messages {
             let message = RoomMessage::decode(bytes).map_err(EndReason::Message)?;
-            self.take(message, now)?;
+            // One of them may begin a generation that is to be prepared in its turn.
+            if self.holds_back(&message) {
+                self.hold(bytes)?;
+            } else {
+                self.take(message, now)?;
+            }
         }
         Ok(())
     }
@@ -113,13 +124,24 @@ impl Client {
     pub(super) fn hold_match(&mut self, descriptor: &MatchDescriptor, seat: Option<Seat>) -> Result<(), EndReason> {
         self.check_match(descriptor, seat)?;
         let Some(held) = &self.held else {
-            self.held = Some(HeldMatch { descriptor: descriptor.clone(), messages: VecDeque::new(), bytes: 0 });
+            self.held = Some(HeldMatch::new(descriptor));
             return Ok(());
         };
-        let (before, after) = (held.descriptor.digest(), descriptor.digest());
+        let (before, after, resumed) = (held.descriptor.digest(), descriptor.digest(), held.resumed);
         if before != after {
-            return Err(EndReason::MatchChanged { before, after });
+            if !self.follows(descriptor) {
+                return Err(EndReason::MatchChanged { before, after });
+            }
+            self.held = Some(HeldMatch { resumed, ..HeldMatch::new(descriptor) });
         }
         if self.seat() == seat { Ok(()) } else { Err(EndReason::Protocol) }
+    }
+
+    /// Lets a new generation wait for its preparation: nothing is left of the session before.
+    pub(super) fn hold_generation(&mut self, descriptor: &MatchDescriptor) -> Result<(), EndReason> {
+        self.check_match(descriptor, self.seat())?;
+        (self.session, self.chain) = (None, None);
+        self.held = Some(HeldMatch { resumed: true, ..HeldMatch::new(descriptor) });
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What a runner is made with, and what a match is started with.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::RunnerConfigError;
 use crate::client::{ClientConfig, MOBILE_CHECKSUM_CADENCE_TICKS, Preparation};
@@ -163,4 +164,6 @@ impl OfflineOptions {
 pub struct NetworkedOptions {
     /// The room's code, to be shown, if the transport has one.
     pub room_code: Option<String>,
+    /// The join ticket of the game's backend; empty for an open room (V1).
+    pub ticket: Vec<u8>,
 }

@@ -192,6 +192,7 @@ fn end_code(reason: &EndReason) -> &'static str {
         EndReason::Create(_) => "client.start-refused",
         EndReason::Session(_) => "client.session-refused",
         EndReason::Fault(_) => "client.runtime-fault",
+        EndReason::CheckpointWindow { .. } => "client.checkpoint-window",
         EndReason::PreparationOverflow => "client.preparation-overflow",
         // What the room sent has no place here.
         _ => "client.protocol",

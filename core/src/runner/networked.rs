@@ -6,17 +6,18 @@ use alloc::vec::Vec;
 use super::outbox::Outbox;
 use super::presentation::FrameQueue;
 use super::{
-    AssetPreparation, Connection, LinkId, NetStats, NetworkedOptions, Occupancy, PreparationFault, PreparationRequest,
-    PreparationTicket, RecoveryPhase, RunnerConfig, RunnerError, RunnerEvent, Status,
+    AssetPreparation, Connection, LinkId, NetStats, Occupancy, PreparationFault, PreparationRequest, PreparationTicket,
+    RecoveryPhase, RunnerConfig, RunnerError, RunnerEvent, Status,
 };
 use crate::asset::{AssetError, AssetPins, VerifiedAsset};
 use crate::client::{Client, ClientEvent, ClientStatus, EndReason, Output, PredictionMode};
 use crate::config::ConfigSchema;
+use crate::digest::Digest;
 use crate::identity::MatchDescriptor;
-use crate::seat::Generation;
+use crate::seat::{Generation, Presence};
 use crate::session::{Session, SessionEvent, Silence, SubmitError, TickInputs};
 use crate::tick::{Moment, Tick};
-use crate::wire::CloseReason;
+use crate::wire::{CloseReason, SeatView};
 
 /// How a match ended.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(super) struct Outlets<'a> {
 #[derive(Debug)]
 struct Preparing {
     ticket: PreparationTicket,
+    /// Digest of the match that is prepared.
+    digest: Digest,
     pins: AssetPins,
 }
 
@@ -63,12 +66,12 @@ pub(super) struct Networked {
 }
 
 impl Networked {
-    pub(super) fn new(link: LinkId, client: Client, neutral: &[u8], options: NetworkedOptions) -> Networked {
+    pub(super) fn new(link: LinkId, client: Client, neutral: &[u8], room_code: Option<String>) -> Networked {
         Networked {
             link,
             client,
             connection: None,
-            room_code: options.room_code,
+            room_code,
             occupancy: None,
             held: neutral.to_vec(),
             started: false,
@@ -171,7 +174,12 @@ impl Networked {
                 // The statistics count them.
                 Output::Event(ClientEvent::Session(SessionEvent::RolledBack { .. })) => {}
                 Output::Event(event) => {
-                    self.started |= event == ClientEvent::Started;
+                    match &event {
+                        ClientEvent::Started => self.started = true,
+                        ClientEvent::Reconfigured { .. } => self.started = false,
+                        ClientEvent::Roster { locked, seats } => self.occupancy = Some(occupancy(*locked, seats)),
+                        _ => {}
+                    }
                     if let ClientEvent::Ended(reason) = &event {
                         end = Err(match_end(reason));
                     }
@@ -184,7 +192,15 @@ impl Networked {
     }
 
     fn ask_for_preparation(&mut self, outlets: &mut Outlets<'_>) -> Result<(), PreparationFault> {
-        let Some(descriptor) = self.client.preparing().filter(|_| self.preparing.is_none()) else { return Ok(()) };
+        let Some(descriptor) = self.client.preparing() else { return Ok(()) };
+        let digest = descriptor.digest();
+        if self.preparing.as_ref().is_some_and(|preparing| preparing.digest == digest) {
+            return Ok(());
+        }
+        // A later generation came before the one that was being prepared was there.
+        if let Some(older) = self.preparing.take() {
+            outlets.outbox.abort(older.ticket);
+        }
         let AssetPreparation::Awaited { pins_field } = outlets.config.preparation else { return Ok(()) };
         let assets = match pins_field {
             Some(field) => read_pins(self.client.manifest().config_schema(), descriptor, field)?,
@@ -192,7 +208,7 @@ impl Networked {
         };
         let ticket = PreparationTicket(*outlets.next_ticket);
         *outlets.next_ticket += 1;
-        self.preparing = Some(Preparing { ticket, pins: assets.clone() });
+        self.preparing = Some(Preparing { ticket, digest, pins: assets.clone() });
         let descriptor = descriptor.clone();
         outlets.outbox.push_prepare(PreparationRequest { ticket, descriptor, assets });
         Ok(())
@@ -266,6 +282,12 @@ impl Networked {
             stray_messages: self.stray_messages,
         }
     }
+}
+
+fn occupancy(locked: bool, seats: &[SeatView]) -> Occupancy {
+    let is_taken = |seat: &&SeatView| seat.joining || matches!(seat.presence, Presence::Human | Presence::Disconnected);
+    let count = |seats: usize| u16::try_from(seats).unwrap_or(u16::MAX);
+    Occupancy { occupied: count(seats.iter().filter(is_taken).count()), max_players: count(seats.len()), locked }
 }
 
 fn match_end(reason: &EndReason) -> MatchEnd {

@@ -55,11 +55,13 @@ impl Outbox {
         self.entries.push_back(Entry::Prepare(Box::new(request)));
     }
 
-    /// Takes back the request of this ticket, and says whether it was still waiting.
-    pub(super) fn take_back(&mut self, ticket: PreparationTicket) -> bool {
+    /// Says that the preparation of this ticket is of no use any more, or takes its request back while nobody has it.
+    pub(super) fn abort(&mut self, ticket: PreparationTicket) {
         let before = self.entries.len();
         self.entries.retain(|entry| !matches!(entry, Entry::Prepare(request) if request.ticket == ticket));
-        self.entries.len() < before
+        if self.entries.len() == before {
+            self.push_event(RunnerEvent::PreparationAborted { ticket });
+        }
     }
 
     pub(super) fn push_event(&mut self, event: RunnerEvent) {

@@ -110,6 +110,15 @@ impl Runner {
         self.networked().map(|networked| &networked.client)
     }
 
+    /// The client of a networked match, for what a game asks of its room: votes, pauses, another config, a result. Time, messages and
+    /// inputs are the runner's; what is asked leaves with the next update.
+    pub fn client_mut(&mut self) -> Option<&mut Client> {
+        match &mut self.play {
+            Play::Networked(networked) => Some(&mut networked.client),
+            _ => None,
+        }
+    }
+
     /// The session of a networked match, for what a game reads with `&mut`: checksums and snapshots.
     pub fn session_mut(&mut self) -> Option<&mut Session> {
         match &mut self.play {

@@ -6,7 +6,7 @@ use crate::seat::{Presence, Seat};
 use crate::session::DroppedEvents;
 use crate::tick::Tick;
 
-/// How full a room is, as the transport reports it.
+/// How full a room is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// Players in the room.
@@ -95,7 +95,7 @@ pub struct RunnerSnapshot<'a> {
     pub connection: Option<Connection>,
     /// The room's code, if the transport has one.
     pub room_code: Option<&'a str>,
-    /// How full the room is, if the transport reports it.
+    /// How full the room is, as the room or the transport says.
     pub occupancy: Option<Occupancy>,
     /// Who drives each seat, as the last confirmed tick says; empty before the first.
     pub presence: &'a [Presence],
@@ -109,8 +109,8 @@ impl RunnerSnapshot<'_> {
         match_ui_state(self.status, self.ready, self.connection)
     }
 
-    /// Whether play controls stay, and keep what is held.
+    /// Whether play controls stay, and keep what is held. An observer has none.
     pub fn controls_active(&self) -> bool {
-        controls_active(self.status, self.ready, self.connection)
+        self.local_seat.is_some() && controls_active(self.status, self.ready, self.connection)
     }
 }

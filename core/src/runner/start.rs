@@ -6,7 +6,6 @@ use super::networked::Networked;
 use super::presentation::FrameQueue;
 use super::{
     LinkId, NetworkedOptions, OfflineOptions, Play, PreparationFault, PreparationTicket, Rest, Runner, RunnerError,
-    RunnerEvent,
 };
 use crate::asset::VerifiedAsset;
 use crate::client::Client;
@@ -50,9 +49,9 @@ impl Runner {
         self.tear_down(Rest::Stopped);
         let link = self.next_link;
         self.next_link = LinkId(link.0 + 1);
-        let client = Client::new(self.config.networked(), Box::new(self.factory.clone()));
+        let client = Client::new(self.config.networked(), Box::new(self.factory.clone())).with_ticket(options.ticket);
         let neutral = self.factory.manifest().input_schema().neutral();
-        self.play = Play::Networked(Box::new(Networked::new(link, client, neutral, options)));
+        self.play = Play::Networked(Box::new(Networked::new(link, client, neutral, options.room_code)));
         self.publish();
         Ok(link)
     }
@@ -129,10 +128,8 @@ impl Runner {
         self.frames = FrameQueue::default();
         self.presence.clear();
         let Play::Networked(networked) = ended else { return };
-        if let Some(ticket) = networked.ticket()
-            && !self.outbox.take_back(ticket)
-        {
-            self.outbox.push_event(RunnerEvent::PreparationAborted { ticket });
+        if let Some(ticket) = networked.ticket() {
+            self.outbox.abort(ticket);
         }
         self.outbox.push_hangup(networked.link);
     }

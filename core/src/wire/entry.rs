@@ -52,6 +52,9 @@ pub enum Entry<'a> {
         generation: Generation,
         /// The first tick whose frame the client does not have.
         next: Tick,
+        /// The fence of the frame before it (A12), which tells histories of the same length apart; `None` for a client that has no
+        /// frame of its own.
+        fence: Option<u32>,
     },
     /// Watches, without a seat (A14).
     Observe {
@@ -61,6 +64,8 @@ pub enum Entry<'a> {
         generation: Generation,
         /// The first tick whose frame it does not have; 0 on its first connection.
         next: Tick,
+        /// The fence of the frame before it (A12); `None` for an observer that has no frame of its own.
+        fence: Option<u32>,
     },
 }
 

@@ -24,6 +24,14 @@ const MORE: u8 = 0x80;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Encode, Decode)]
 pub struct ReleaseTag(pub [u8; 8]);
 
+impl ReleaseTag {
+    /// Whether two tags are equal, in time that does not depend on where they differ.
+    #[must_use]
+    pub fn matches(&self, other: &ReleaseTag) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
 /// A run of frames for consecutive ticks, encoded once for all receivers. The frames follow behind it in `body`: the first is
 /// self-contained if `complete`, each other is abbreviated against the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -57,6 +57,10 @@ pub const MAX_ROOM_MESSAGE_BYTES: usize = MAX_DESCRIPTOR_BYTES + SNAPSHOT_CHUNK_
 pub const MAX_INPUTS_PER_MESSAGE: usize = 512;
 /// Most frames in one message.
 pub const MAX_FRAMES_PER_MESSAGE: u32 = 1024;
+/// Most ticks of which a client keeps the newest frames, for a room that lost them (A12).
+pub const MAX_TAIL_TICKS: usize = 1024;
+/// Bytes of those frames at which the oldest are dropped; each is self-contained.
+pub const MAX_TAIL_BYTES: usize = 1 << 20;
 /// Most bytes of an ephemeral (A9).
 pub const MAX_EPHEMERAL_BYTES: usize = 1024;
 /// Most bytes of a join ticket (V1).

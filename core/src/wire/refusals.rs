@@ -14,9 +14,14 @@ use crate::tick::Tick;
 fn to_room() -> Vec<Vec<u8>> {
     let (generation, tick, epoch) = (Generation(3), Tick::new(40), ControlEpoch(2));
     let (identity, protocol) = (Identity::from_bytes([7; 32]), PROTOCOL_VERSION);
-    let resume =
-        Entry::Resume { seat: Seat::new(1).expect("valid"), token: ResumeToken([9; 32]), generation, next: tick };
-    let observe = Entry::Observe { ticket: b"ticket", generation, next: tick };
+    let resume = Entry::Resume {
+        seat: Seat::new(1).expect("valid"),
+        token: ResumeToken([9; 32]),
+        generation,
+        next: tick,
+        fence: Some(2),
+    };
+    let observe = Entry::Observe { ticket: b"ticket", generation, next: tick, fence: None };
     let inputs = InputRun::new(2, &[10, 20]).expect("two inputs of one byte");
     let messages = [
         ClientMessage::Hello(Hello { protocol, identity, entry: Entry::Join { ticket: b"ticket" } }),
@@ -151,7 +156,7 @@ fn k13_each_part_of_a_message_ends_at_its_limit() {
     };
     for (length, fits) in [(MAX_TICKET_BYTES, true), (MAX_TICKET_BYTES + 1, false)] {
         let (ticket, identity) = (vec![7; length], Identity::from_bytes([7; 32]));
-        let watch = Entry::Observe { ticket: &ticket, generation: Generation(0), next: Tick::ZERO };
+        let watch = Entry::Observe { ticket: &ticket, generation: Generation(0), next: Tick::ZERO, fence: None };
         for entry in [Entry::Join { ticket: &ticket }, watch] {
             let hello = Hello { protocol: PROTOCOL_VERSION, identity, entry };
             check(room_reads, fits, &|out| ClientMessage::Hello(hello).encode_into(out));

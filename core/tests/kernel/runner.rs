@@ -96,14 +96,18 @@ fn started(runner: &mut Runner, link: LinkId) {
 
 /// The bytes of a message with the frame of one tick, which stands alone.
 fn frame_message(tick: u64, input: &[u8]) -> Vec<u8> {
-    let mut frame = Frame::new(Generation(0), Tick::new(tick));
+    frame_message_of(Generation(0), tick, input)
+}
+
+fn frame_message_of(generation: Generation, tick: u64, input: &[u8]) -> Vec<u8> {
+    let mut frame = Frame::new(generation, Tick::new(tick));
     for _ in 0..2 {
         frame.push_seat(SeatFrame { input: Some(input), presence: Presence::Human, ..SeatFrame::default() });
     }
     let (mut run, mut bytes) = (FrameRunWriter::default(), vec![]);
     run.push(&frame, None);
     let body = run.body();
-    let (generation, first, tag) = (Generation(0), Tick::new(tick), ReleaseTag::default());
+    let (first, tag) = (Tick::new(tick), ReleaseTag::default());
     RoomMessage::Frames(Frames { generation, first, count: 1, complete: true, tag, body }).encode_into(&mut bytes);
     bytes
 }
@@ -111,7 +115,9 @@ fn frame_message(tick: u64, input: &[u8]) -> Vec<u8> {
 /// A runner on an open link, and that link.
 fn connected(config: RunnerConfig, factory: Arc<dyn RuntimeFactory>) -> (Runner, LinkId) {
     let mut runner = Runner::new(config, factory).unwrap();
-    let link = runner.start_networked(NetworkedOptions { room_code: Some("K3XW".into()) }).unwrap();
+    let link = runner
+        .start_networked(NetworkedOptions { room_code: Some("K3XW".into()), ..NetworkedOptions::default() })
+        .unwrap();
     runner.handle_transport(link, TransportEvent::Connected);
     (runner, link)
 }
@@ -480,11 +486,13 @@ fn pins() -> AssetPins {
     AssetPins::new([AssetPin::of("maps/forest", MAP).unwrap(), AssetPin::of("songs/dawn", SONG).unwrap()]).unwrap()
 }
 
+fn mapped_config(pins: &[u8]) -> SessionConfig {
+    let values = [("assets", ConfigValue::Bytes(pins.to_vec()))];
+    mapped().manifest().config_schema().encode(&values).unwrap()
+}
+
 fn mapped_match(pins: &[u8]) -> MatchDescriptor {
-    let factory = mapped();
-    let config = factory.manifest().config_schema().encode(&[("assets", ConfigValue::Bytes(pins.to_vec()))]).unwrap();
-    let config = SessionConfig::from_bytes(config.bytes()).unwrap();
-    MatchDescriptor::new(factory.manifest(), config, SessionSeed::from_u64(3), seats(2))
+    MatchDescriptor::new(mapped().manifest(), mapped_config(pins), SessionSeed::from_u64(3), seats(2))
 }
 
 /// A runner that prepares, up to its request.
@@ -651,6 +659,42 @@ fn n7_a_preparation_is_aborted_by_a_stop_a_failure_and_a_new_start_and_never_rep
     let out = drain(&mut runner);
     assert!(out.requests.is_empty());
     assert!(!out.events.iter().any(|event| matches!(event, RunnerEvent::PreparationAborted { .. })));
+}
+
+/// Another config may pin other assets: nothing of them is played before they are there, generation by generation.
+#[test]
+fn k12_each_generation_is_prepared_in_its_turn() {
+    let (mut runner, link, request) = preparing();
+    runner.complete_preparation(request.ticket, Ok(&verified(&request))).unwrap();
+    started(&mut runner, link);
+    drain(&mut runner);
+    let desert = AssetPins::new([AssetPin::of("maps/desert", MAP).unwrap()]).unwrap();
+    let second = request.descriptor.reconfigured(mapped_config(&desert.to_bytes())).unwrap();
+    let third = second.reconfigured(mapped_config(&pins().to_bytes())).unwrap();
+    send(&mut runner, link, &RoomMessage::Reconfigured { descriptor: &second.to_bytes() });
+    let mut out = drain(&mut runner);
+    let asked = out.requests.remove(0);
+    assert_eq!((&asked.assets, &asked.descriptor, out.requests.len()), (&desert, &second, 0));
+    assert!(!out.messages.iter().any(|message| message.starts_with("Ready")), "{out:?}");
+    assert_eq!((runner.status(), runner.session().is_some()), (Status::Connecting, false));
+    let stale = runner.complete_preparation(request.ticket, Ok(&verified(&request)));
+    assert_eq!(stale, Err(RunnerError::StalePreparation));
+    // What comes of it waits, and the generation after it too.
+    runner.handle_transport(link, TransportEvent::Message(&frame_message_of(Generation(1), 0, &add(1))));
+    send(&mut runner, link, &RoomMessage::Reconfigured { descriptor: &third.to_bytes() });
+    assert!(drain(&mut runner).requests.is_empty());
+    let found = asked.assets.verify(|_| Some(MAP)).unwrap();
+    runner.complete_preparation(asked.ticket, Ok(&found)).unwrap();
+    let out = drain(&mut runner);
+    assert_eq!(out.messages[0], "Ready { generation: Generation(1) }");
+    assert_eq!(out.requests.iter().map(|request| &request.descriptor).collect::<Vec<_>>(), [&third]);
+    runner.complete_preparation(out.requests[0].ticket, Ok(&verified(&out.requests[0]))).unwrap();
+    assert_eq!(drain(&mut runner).messages, ["Ready { generation: Generation(2) }"]);
+    assert_eq!(runner.session().unwrap().descriptor(), &third);
+    send(&mut runner, link, &RoomMessage::Started { generation: Generation(2), clock: RoomClock::default() });
+    runner.handle_transport(link, TransportEvent::Message(&frame_message_of(Generation(2), 0, &add(1))));
+    runner.update(TICK_MILLIS, &mut HeldInputs).unwrap();
+    assert_eq!(runner.snapshot().applied_through, Some(Tick::ZERO));
 }
 
 /// The tickets of two preparations of one runner differ: the older one completes nothing.

@@ -95,8 +95,10 @@ impl RawPlayer {
         let entry = match self.claim {
             None => Entry::Join { ticket: &[] },
             Some(RawClaim { seat, token, .. }) => {
-                let next = self.reader.frames().last().map_or(Tick::ZERO, |frame| frame.tick().saturating_add(1));
-                Entry::Resume { seat, token, generation: Generation::default(), next }
+                let last = self.reader.frames().last();
+                let next = last.map_or(Tick::ZERO, |frame| frame.tick().saturating_add(1));
+                let fence = last.map(|frame| frame.fence());
+                Entry::Resume { seat, token, generation: Generation::default(), next, fence }
             }
         };
         encode(&ClientMessage::Hello(Hello { protocol: PROTOCOL_VERSION, identity: self.identity, entry }))

@@ -49,6 +49,7 @@ fn n7_offline_networked_offline_and_stop_are_told_step_by_step() {
     let snapshot = harness.runner(0).snapshot();
     assert_eq!((snapshot.room_code, snapshot.ui_state()), (Some("ROOM"), MatchUiState::Live));
     assert_eq!(snapshot.presence, [retick_core::seat::Presence::Human; 2]);
+    assert!(snapshot.occupancy.is_some_and(|occupancy| occupancy.is_full()), "the room says who is there");
     let net = snapshot.net.expect("networked");
     assert_eq!((net.recovery, net.client.own_substitutions), (RecoveryPhase::None, 0));
     assert!(snapshot.rollbacks > 30 && net.client.round_trip_micros.is_some_and(|micros| micros > 30_000), "{net:?}");
@@ -136,10 +137,10 @@ fn n7_controls_stay_while_a_frozen_app_catches_up_and_its_input_flows() {
     let mut harness = tally_table(config);
     harness.join_all();
     harness.run_until_confirmed(60);
+    harness.clear_records();
     harness.set_frozen(0, Frozen::Yes);
     harness.run_ticks(120);
     harness.set_frozen(0, Frozen::No);
-    harness.clear_records();
     let (mut turns, mut before) = (0, confirmed(&harness, 0));
     harness.advance();
     while harness.runner(0).status() != Status::Live {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use retick_core::client::{ClientConfig, ClientStatus, InputDelay};
+use retick_core::client::{ClientConfig, ClientStatus, InputDelay, MOBILE_CHECKSUM_CADENCE_TICKS};
 use retick_core::tick::TickRate;
 use retick_testing::environment::{Machine, Zone};
 use retick_testing::fixtures::{tally_factory_at, zig};
@@ -25,6 +25,7 @@ fn overloaded(config: ClientConfig, step_millis: u64) -> ClientSetup {
 /// Two minutes of a match in which every tick corrects something.
 fn play(config: ClientConfig, step_millis: u64) -> MatchReport {
     let setup = MatchSetup::new(Arc::new(tally_factory_at::<30>())).strict();
+    let setup = setup.checksum_cadence_ticks(MOBILE_CHECKSUM_CADENCE_TICKS);
     let setup = setup.client(overloaded(config, step_millis)).client(client(zig).latency_ticks(TickRate::Hz30, 2));
     let mut sim = setup.build();
     sim.run_ticks(2 * MINUTE);

@@ -54,6 +54,9 @@ struct RoomsArguments {
     /// How long each trial of the search is measured, in seconds
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
+    /// End the search after so many seconds, with what was carried up to then
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    most_seconds: u64,
     /// Rewrite the section `service` of this file of results
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,

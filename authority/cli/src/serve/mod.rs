@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
-use self::settings::{AdmissionArguments, LimitArguments, ListenArguments};
+use self::settings::{AdmissionArguments, LimitArguments, ListenArguments, LogArguments};
 use crate::failure::Failure;
 
 /// Arguments of `retick serve`.
@@ -23,6 +23,8 @@ pub struct ServeArguments {
     admission: AdmissionArguments,
     #[command(flatten)]
     limits: LimitArguments,
+    #[command(flatten)]
+    logs: LogArguments,
     /// How long rooms still live after the first signal, in milliseconds; the second one stops at once
     #[arg(long, value_name = "MILLIS", default_value_t = ServiceConfig::default().drain_millis)]
     drain_millis: u64,
@@ -39,8 +41,9 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let (admission, creation) = arguments.admission.settle()?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = runtime()?;
+    let logs = arguments.logs.settings();
     let config =
-        ServiceConfig { admission, creation, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
+        ServiceConfig { admission, creation, logs, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
     runtime.block_on(serve(arguments, arguments.limits.apply(config)))
 }
 

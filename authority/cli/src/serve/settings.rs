@@ -2,11 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use retick_authority::log::file::Durability;
 use retick_authority::service::{
-    Admission, CreateToken, Creation, MAX_TICKET_KEYS, MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys,
-    TlsIdentity,
+    Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS,
+    MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys, TlsIdentity,
 };
 use retick_core::ticket::TicketPublicKey;
 
@@ -72,6 +74,43 @@ pub struct LimitArguments {
     /// Rooms, matches and lists that one address may ask for in a minute
     #[arg(long, value_name = "COUNT", default_value_t = ServiceConfig::default().lobby_requests_per_minute_per_address)]
     lobby_requests_per_minute: u32,
+}
+
+/// Whether rooms outlive the service.
+#[derive(Args)]
+pub struct LogArguments {
+    /// A folder in which rooms are kept, so that they go on when the service starts again; its logs hold the rooms' secrets
+    #[arg(long, value_name = "DIR")]
+    log_dir: Option<PathBuf>,
+    /// When frames are forced to the disk: before they leave, at intervals, or when the system likes
+    #[arg(long, value_enum, default_value_t = DurabilityArgument::EveryFrame, requires = "log_dir")]
+    durability: DurabilityArgument,
+    /// Milliseconds between two syncs with `--durability interval`
+    #[arg(long, value_name = "MILLIS", default_value_t = DEFAULT_SYNC_MILLIS, requires = "log_dir",
+        value_parser = clap::value_parser!(u64).range(1..=MAX_SYNC_MILLIS))]
+    sync_millis: u64,
+}
+
+/// When frames are forced to the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum DurabilityArgument {
+    /// Before they leave: none that a player has seen is ever lost
+    EveryFrame,
+    /// At intervals: a crash loses those that no returning player has
+    Interval,
+    /// When the system likes: a crash of the machine may lose the room
+    None,
+}
+
+impl LogArguments {
+    pub fn settings(&self) -> Option<LogSettings> {
+        let durability = match self.durability {
+            DurabilityArgument::EveryFrame => Durability::EveryFrame,
+            DurabilityArgument::Interval => Durability::Interval(Duration::from_millis(self.sync_millis)),
+            DurabilityArgument::None => Durability::None,
+        };
+        Some(LogSettings { durability, ..LogSettings::new(self.log_dir.as_ref()?) })
+    }
 }
 
 impl ListenArguments {

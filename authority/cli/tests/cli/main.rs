@@ -5,6 +5,7 @@ mod bench;
 mod demo;
 mod module;
 mod play;
+mod restarts;
 mod serve;
 mod synctest;
 mod ticket;
@@ -86,7 +87,7 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "play", "serve", "ticket", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }

@@ -66,6 +66,9 @@ pub enum FileLogError {
         /// Its bytes.
         bytes: usize,
     },
+    /// The snapshot beside the log is not what was written.
+    #[error("the snapshot is not what was written")]
+    Snapshot,
     /// A file is not what this log wrote.
     #[error("segment {segment}, byte {offset}: {damage}")]
     Damaged {

@@ -1,0 +1,54 @@
+//! `retick log`: looks at the log of a room.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use retick_authority::log::{FIRST_SEQUENCE, FrameLog, Record};
+use retick_authority::room::{Durability, RestoreError, Room};
+use retick_authority::service::open_room_folder;
+
+use crate::failure::Failure;
+
+/// Arguments of `retick log`.
+#[derive(Args)]
+pub struct LogArguments {
+    #[command(subcommand)]
+    command: LogCommand,
+}
+
+#[derive(Subcommand)]
+enum LogCommand {
+    /// Replay a room's log, and check every record against the ones before it
+    ///
+    /// The service must not have it open. What a crash left half written at its end is cut.
+    Verify {
+        /// The room's folder, named by its code
+        folder: PathBuf,
+    },
+}
+
+/// Runs `retick log`.
+pub fn run(arguments: &LogArguments) -> Result<(), Failure> {
+    let LogCommand::Verify { folder } = &arguments.command;
+    let words = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
+    let mut log = open_room_folder(folder).map_err(|error| Failure::Run(words(&error)))?;
+    let recovery = log.recovery();
+    let restored = Room::restore(&mut log, Durability::EveryFrame);
+    let end = match &restored {
+        Ok(room) => format!("goes on at tick {} behind fence {}", room.frontier().index(), room.fence()),
+        Err(RestoreError::Ended { cause }) => format!("has ended: {cause:?}"),
+        Err(error) => return Err(Failure::CheckFailed(words(error))),
+    };
+    let (mut frames, mut head, mut record) = (0u64, None, Vec::new());
+    for sequence in FIRST_SEQUENCE..log.next_sequence() {
+        log.read_into(sequence, &mut record).map_err(|error| Failure::Run(words(&error)))?;
+        if let Ok(Record::Frame { head: newest, .. }) = Record::decode(&record) {
+            (frames, head) = (frames + 1, Some(newest));
+        }
+    }
+    println!("{} records, {frames} frames, {} bytes cut: the room {end}", recovery.records, recovery.cut_bytes);
+    if let Some(head) = head {
+        println!("chain head {head}");
+    }
+    Ok(())
+}

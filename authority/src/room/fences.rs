@@ -1,0 +1,67 @@
+//! The fences: which run of the room confirmed which tick (A12).
+//!
+//! Each restart raises the number that frames carry, before anything else is written down. A tick and a fence together name one
+//! frame, and all before it: that is how a returner's history is compared by two numbers.
+
+use alloc::vec::Vec;
+
+use retick_core::tick::Tick;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fences {
+    current: u32,
+    /// The first tick of each run that confirmed one, in order.
+    runs: Vec<(Tick, u32)>,
+}
+
+impl Fences {
+    /// What the next frame carries.
+    pub(super) fn current(&self) -> u32 {
+        self.current
+    }
+
+    /// Another run begins.
+    pub(super) fn raise(&mut self, fence: u32) {
+        self.current = fence;
+    }
+
+    /// The history begins anew.
+    pub(super) fn forget_frames(&mut self) {
+        self.runs.clear();
+    }
+
+    /// A frame becomes part of the history.
+    pub(super) fn handle_frame(&mut self, tick: Tick, fence: u32) {
+        if self.newest() != Some(fence) {
+            self.runs.push((tick, fence));
+        }
+    }
+
+    /// The fence of the newest frame; `None` before the first.
+    pub(super) fn newest(&self) -> Option<u32> {
+        self.runs.last().map(|(_, fence)| *fence)
+    }
+
+    /// The fence of the last frame before `next`, of which the history has all; `None` before the first.
+    pub(super) fn before(&self, next: Tick) -> Option<u32> {
+        let run = self.runs.partition_point(|(first, _)| *first < next).checked_sub(1)?;
+        self.runs.get(run).map(|(_, fence)| *fence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_each_tick_has_the_fence_of_its_run() {
+        let mut fences = Fences::default();
+        assert_eq!((fences.newest(), fences.before(Tick::new(9))), (None, None));
+        for (tick, fence) in [(0, 0), (1, 0), (2, 3), (3, 3), (4, 4)] {
+            fences.handle_frame(Tick::new(tick), fence);
+        }
+        let before: Vec<_> = (0..7).map(|next| fences.before(Tick::new(next))).collect();
+        assert_eq!(before, [None, Some(0), Some(0), Some(3), Some(3), Some(4), Some(4)]);
+        assert_eq!(fences.newest(), Some(4));
+    }
+}

@@ -1,0 +1,149 @@
+//! Rooms in a folder: they outlive their service, one service has them at a time, and what is damaged is set aside (A12).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use retick_authority::log::file::Durability;
+use retick_authority::service::{
+    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomPhase, Service, ServiceConfig, ServiceError,
+};
+use retick_client::NetEnd;
+use retick_core::tick::Tick;
+
+use crate::game::{Scripted, assert_agreement, factory, room_config};
+use crate::server::{Server, client_is, local_config, soon};
+
+/// A folder of one test's own, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("retick-kept-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+
+    fn config(&self, durability: Durability) -> ServiceConfig {
+        let logs = Some(LogSettings { durability, max_ended_rooms: 2, ..LogSettings::new(&self.0) });
+        ServiceConfig { logs, ..local_config() }
+    }
+
+    fn count(&self, folder: &str) -> usize {
+        std::fs::read_dir(self.0.join(folder)).map_or(0, |entries| entries.count())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    soon(what, async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_a_match_goes_on_in_the_next_service() {
+    for durability in [Durability::EveryFrame, Durability::Interval(Duration::from_millis(50)), Durability::None] {
+        let (folder, game) = (Folder::new("goes-on"), factory::<60>(b"one"));
+        let mut server = Server::start(folder.config(durability));
+        let code = server.handle.create_room(room_config(&game, 2)).expect("a room");
+        let ((one, sums_one), (two, sums_two)) = (Scripted::new(1), Scripted::new(2));
+        let clients = [server.join(code, &game, one), server.join(code, &game, two)];
+        for restart in 0..3u64 {
+            let goal = clients.iter().map(|it| it.stats().confirmed).max().expect("two").saturating_add(60);
+            for client in &clients {
+                client_is("the match goes on", client, |stats| stats.confirmed >= goal).await;
+            }
+            let address = server.address;
+            server.stop().await;
+            assert_eq!(folder.count("rooms"), 1, "restart {restart}");
+            server = Server::start(ServiceConfig { address, ..folder.config(durability) });
+            assert_eq!(server.handle.room_codes(), [code]);
+            let status = server.status(code);
+            assert_eq!(status.borrow().phase, RoomPhase::Running);
+        }
+        let goal = clients.iter().map(|it| it.stats().confirmed).max().expect("two").saturating_add(60);
+        for client in &clients {
+            client_is("the match goes on", client, |stats| stats.confirmed >= goal).await;
+            assert_eq!(client.stats().client.desyncs, 0);
+        }
+        for client in clients {
+            client.leave().expect("it plays");
+            let outcome = soon("an end", client.join()).await.expect("no panic");
+            assert_eq!((outcome.end, outcome.lost_transports), (NetEnd::Left, 3));
+        }
+        assert_agreement(&[sums_one, sums_two], 8);
+        // The room has ended, so it is not restored again.
+        until("the room is put away", || folder.count("rooms") == 0 && folder.count("ended") == 1).await;
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_a_damaged_room_is_set_aside_and_the_others_live() {
+    let (folder, game) = (Folder::new("damaged"), factory::<60>(b"one"));
+    let server = Server::start(folder.config(Durability::EveryFrame));
+    let codes = [(); 3].map(|()| server.handle.create_room(room_config(&game, 1)).expect("a room"));
+    let clients = codes.map(|code| server.join(code, &game, Scripted::new(0).0));
+    for client in &clients {
+        client_is("it plays", client, |stats| stats.confirmed >= Tick::new(30)).await;
+    }
+    clients.iter().for_each(|client| client.stop().expect("it plays"));
+    server.stop().await;
+    let log = |place: &str, index: usize| folder.0.join(place).join(codes[index].to_string()).join("00000001.log");
+    flip(&log("rooms", 0), 200);
+    let address = Server::start(folder.config(Durability::EveryFrame));
+    let mut left = [codes[1], codes[2]];
+    left.sort_unstable();
+    assert_eq!(address.handle.room_codes(), left);
+    assert!(log("damaged", 0).exists() && !log("rooms", 0).exists());
+    // It is where nobody stumbles over it, as often as it takes.
+    address.stop().await;
+    let again = Server::start(folder.config(Durability::EveryFrame));
+    assert_eq!((again.handle.room_codes().len(), folder.count("damaged")), (2, 1));
+    again.stop().await;
+    drop(clients);
+}
+
+fn flip(path: &Path, byte: usize) {
+    let mut bytes = std::fs::read(path).expect("a log");
+    bytes[byte] ^= 1;
+    std::fs::write(path, bytes).expect("a log");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_one_service_has_the_folder_and_syncs_are_not_too_far_apart() {
+    let folder = Folder::new("locked");
+    let server = Server::start(folder.config(Durability::EveryFrame));
+    let second = Service::bind(folder.config(Durability::EveryFrame)).map(|_| ());
+    assert!(matches!(second, Err(ServiceError::Logs(LogStoreError::Locked { .. }))), "{second:?}");
+    server.stop().await;
+    for (millis, fits) in [(MAX_SYNC_MILLIS, true), (MAX_SYNC_MILLIS + 1, false)] {
+        let bound = Service::bind(folder.config(Durability::Interval(Duration::from_millis(millis))));
+        let refused = matches!(&bound, Err(ServiceError::Logs(LogStoreError::Interval { .. })));
+        assert_eq!((bound.is_ok(), refused), (fits, !fits));
+    }
+    let nowhere = LogSettings::new(folder.0.join("no").join("such").join("parent"));
+    let bound = Service::bind(ServiceConfig { logs: Some(nowhere), ..local_config() }).map(|_| ());
+    assert!(matches!(bound, Err(ServiceError::Logs(LogStoreError::Directory { .. }))), "{bound:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_rooms_that_ended_are_kept_up_to_their_bound() {
+    let (folder, game) = (Folder::new("ended"), factory::<60>(b"one"));
+    let server = Server::start(folder.config(Durability::EveryFrame));
+    for _ in 0..5 {
+        let code = server.handle.create_room(room_config(&game, 1)).expect("a room");
+        server.handle.close_room(code).await.expect("it is there");
+        until("it has ended", || server.handle.room_count() == 0).await;
+    }
+    assert_eq!((folder.count("rooms"), folder.count("ended")), (0, 2));
+    server.stop().await;
+}
