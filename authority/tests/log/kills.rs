@@ -142,7 +142,6 @@ fn kill(durability: Durability, tears: &[Tear]) -> Seen {
             _ => Some(dice.below(6)),
         });
     }
-    println!("{durability:?}: seeds 0 to {KILLS}, {seen:?}");
     seen
 }
 

@@ -207,8 +207,15 @@ fn a12_what_does_not_prove_itself_is_not_taken_and_its_holder_is_told() {
     assert!(game.peer(back).notices.contains(&Notice::Closing(CloseReason::Malformed)));
 }
 
+/// Shorter than the older one, and longer: who holds the older one is told in either case.
 #[test]
 fn a12_of_two_histories_the_later_run_wins() {
+    for ticks in [5, 30] {
+        two_histories(ticks);
+    }
+}
+
+fn two_histories(ticks: u64) {
     // Run 0 confirms to 60, and the log keeps 50. Only seat 1 comes back, with nothing beyond.
     let (mut game, clients) = played(2, 60);
     let kept = game.records_before(50);
@@ -219,7 +226,7 @@ fn a12_of_two_histories_the_later_run_wins() {
         game.step();
     }
     // Run 1 confirms others for the same ticks, of which the log keeps none but the fence.
-    play(&mut game, &[back], 5);
+    play(&mut game, &[back], ticks);
     let fence =
         game.log.records().find(|(_, it)| matches!(Record::decode(it), Ok(Record::Fence { .. }))).expect("one").0;
     game.restart(fence + 1, Durability::Interval);

@@ -190,7 +190,6 @@ async fn kill_fifty_times(name: &str, durability: &[&str]) {
         assert!(common.len() >= 5 && common.iter().all(|(tick, checksum)| checksums[tick] == **checksum));
         assert_eq!(outcome.client.stats().desyncs, 0);
     }
-    println!("{name}: {KILLS} kills, {} ticks", frames.len());
 }
 
 #[cfg(unix)]
