@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 /// Deterministic rollback for games: rooms, replays and proofs.
 ///
 /// A match is played by machines that simulate the same ticks from the same inputs. `retick demo` shows all of it on this
-/// machine: a room service, four players on a bad network, and the proof that everyone saw the same match.
+/// machine: a room service, players on a bad network, and the proof that everyone saw the same match.
 #[derive(Parser)]
 #[command(name = "retick", version, arg_required_else_help = true)]
 struct Cli {

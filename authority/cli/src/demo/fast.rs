@@ -37,7 +37,7 @@ pub fn play(plan: &Plan) -> Result<Results, Failure> {
         while let Some(act) = acts.pop_front_if(|act| act.at <= tick) {
             stage.perform(act.what);
         }
-        if acts.is_empty() && stage.is_done() {
+        if stage.has_ended_early() || acts.is_empty() && stage.is_done() {
             return Ok(stage.finish());
         }
         stage.turn();
@@ -186,6 +186,11 @@ impl<'a> Stage<'a> {
             };
             self.room.handle_persisted(persisted);
         }
+    }
+
+    /// Whether somebody who stays is over. Why, the proof will tell.
+    fn has_ended_early(&self) -> bool {
+        self.people.iter().any(|person| person.part.role.stays() && person.client.end().is_some())
     }
 
     /// Whether everyone who stays has confirmed every tick that is compared.
