@@ -68,12 +68,16 @@
 mod config;
 mod delay;
 mod donation;
+mod event;
 mod inputs;
 mod life;
 mod messages;
 mod outbox;
 mod pace;
 mod preparation;
+mod read;
+mod requests;
+mod stats;
 mod tail;
 mod turn;
 
@@ -87,6 +91,7 @@ pub use self::config::{
 use self::delay::{DelayTuner, Measured};
 use self::donation::Transfers;
 pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
+pub use self::event::{ClientEvent, EndReason, Output};
 pub use self::inputs::{MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
@@ -94,260 +99,26 @@ use self::outbox::Outbox;
 use self::pace::{Goals, Pace};
 use self::preparation::HeldMatch;
 pub use self::preparation::{MAX_HELD_BYTES, MAX_HELD_MESSAGES, Preparation};
+pub use self::read::ClientStatus;
+pub use self::requests::RequestError;
+use self::requests::check_length;
+pub use self::stats::ClientStats;
 use self::tail::Tail;
 use self::turn::{Backlog, TurnBudget};
-use crate::digest::{Checksum, Digest, Identity};
+use crate::digest::Checksum;
 use crate::event::PresentationEvent;
-use crate::frame::{Frame, FrameChain, FrameError, MAX_COMMAND_BYTES};
-use crate::identity::{DescriptorError, IdentityManifest, MatchDescriptor};
-use crate::runtime::{CreateError, RuntimeFactory};
+use crate::frame::{Frame, FrameChain};
+use crate::runtime::RuntimeFactory;
 use crate::seat::{ControlEpoch, Generation, Seat};
-use crate::session::{Budget, ConfirmError, Progress, Session, SessionError, SessionEvent, SessionFault, Standing};
+use crate::session::{Budget, Progress, Session};
 use crate::tick::{Moment, Tick};
-use crate::wire::{
-    ClaimId, CloseReason, MAX_EPHEMERAL_BYTES, MessageError, NoSnapshot, Refusal, ResumeToken, RoomRules, SeatCounters,
-    SeatView,
-};
+use crate::wire::{ClaimId, ResumeToken, RoomRules};
 
 /// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
 /// must hold it behind one checksum cadence (A7).
 pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
-/// Where a client stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClientStatus {
-    /// It has no transport; its session, if it has one, waits.
-    Disconnected,
-    /// It has greeted the room and waits for the answer.
-    Greeting,
-    /// It was let in, and the match has not begun.
-    Waiting,
-    /// It applies frames that it missed.
-    CatchingUp,
-    /// It plays.
-    Live,
-    /// It is over, for the reason that [`Client::end`] gives.
-    Ended,
-}
-
-/// What happened, for the game.
-#[must_use]
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ClientEvent {
-    /// The room gave it a seat, and the match is the one that it has loaded.
-    Joined {
-        /// The seat.
-        seat: Seat,
-        /// Whether it held the seat before.
-        resumed: bool,
-    },
-    /// The room lets it watch, and the match is the one that it has loaded (A14).
-    Watching {
-        /// Whether it watched before.
-        resumed: bool,
-    },
-    /// Tick 0 of the generation has begun.
-    Started,
-    /// Who is there has changed, or whether the room is locked (A15).
-    Roster {
-        /// Whether only who has a seat gets in.
-        locked: bool,
-        /// Every seat, in order.
-        seats: Vec<SeatView>,
-    },
-    /// The match's clock stands still (A15).
-    Paused {
-        /// The first tick that is not confirmed before it goes on.
-        tick: Tick,
-    },
-    /// The match's clock goes on (A15).
-    Unpaused,
-    /// The room has another session config, and the match starts over at tick 0 (A10).
-    Reconfigured {
-        /// The generation that is played now.
-        generation: Generation,
-    },
-    /// The match has a result (A15).
-    Settled(MatchResult),
-    /// Something on the confirmed timeline.
-    Session(SessionEvent),
-    /// Machines disagree about a state (A8).
-    Desync {
-        /// The state: `n` for `S(n)`.
-        tick: Tick,
-        /// Every seat's report.
-        values: Vec<(Seat, Checksum)>,
-    },
-    /// Another seat's ephemeral (A9).
-    Ephemeral {
-        /// Whose.
-        seat: Seat,
-        /// Its bytes.
-        payload: Vec<u8>,
-    },
-    /// A part of the snapshot arrived from which the session is going to be built (A7).
-    Hydrating {
-        /// Bytes that are there.
-        received_bytes: u32,
-        /// Bytes of the encoded snapshot.
-        total_bytes: u32,
-    },
-    /// The session was built from a snapshot, and goes on from there (A7).
-    Hydrated {
-        /// The state: `n` for `S(n)`.
-        tick: Tick,
-        /// Whether the room knew of a report of this state by another seat than the donor's.
-        verified: bool,
-    },
-    /// A snapshot was not taken; the session is as before, and the room sends another one, or gives up.
-    HydrationFailed {
-        /// Why.
-        error: HydrationError,
-    },
-    /// The room has no snapshot just now. It goes on looking for one, sends frames instead, or gives up.
-    NoSnapshot {
-        /// Why.
-        cause: NoSnapshot,
-    },
-    /// The service is about to stop (V1). The match goes on until the room says that it ended.
-    Draining {
-        /// How long the room still lives, in milliseconds.
-        millis: u32,
-    },
-    /// It is over; close the transport.
-    Ended(EndReason),
-}
-
-/// Why a client is over. Only [`EndReason::Closed`] with [`CloseReason::Left`] was asked for.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum EndReason {
-    /// The room refused it.
-    #[error("the room refused: {0}")]
-    Refused(Refusal),
-    /// The room ended the connection.
-    #[error("the room closed the connection: {0}")]
-    Closed(CloseReason),
-    /// The room's match is not the loaded game's.
-    #[error("the room plays identity {room}, but {loaded} is loaded")]
-    Identity {
-        /// The room's identity.
-        room: Identity,
-        /// The loaded game's.
-        loaded: Identity,
-    },
-    /// The room's descriptor is malformed.
-    #[error("the room's descriptor: {0}")]
-    Descriptor(DescriptorError),
-    /// The descriptor changed, and not into a later generation of the same game.
-    #[error("the match changed from {before} to {after}")]
-    MatchChanged {
-        /// Digest of the descriptor before.
-        before: Digest,
-        /// Digest of the descriptor now.
-        after: Digest,
-    },
-    /// There is no runtime for the room's match.
-    #[error("{0}")]
-    Create(CreateError),
-    /// There is no session for the room's match.
-    #[error("{0}")]
-    Session(SessionError),
-    /// The window of checkpoints can't hold one checksum cadence and the slowest round trip, so this client could never donate a
-    /// state that it reported (A7).
-    #[error("a checkpoint window of {window_ticks} ticks, where cadence and slowest round trip take {needed_ticks}")]
-    CheckpointWindow {
-        /// Ticks that the window holds.
-        window_ticks: u32,
-        /// Ticks that it must hold.
-        needed_ticks: u64,
-    },
-    /// The session faulted.
-    #[error("{0}")]
-    Fault(SessionFault),
-    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
-    #[error("the preparation took too long: more came than is held")]
-    PreparationOverflow,
-    /// The room sent bytes that are no message.
-    #[error("the room sent a malformed message: {0}")]
-    Message(MessageError),
-    /// The room sent frames that do not decode.
-    #[error("the room sent a malformed frame: {0}")]
-    Frame(FrameError),
-    /// The room sent a frame that does not follow on the last one.
-    #[error("the room sent a frame out of order: {0}")]
-    Order(ConfirmError),
-    /// The room sent a message that has no place here.
-    #[error("the room broke the protocol")]
-    Protocol,
-}
-
-/// Why a request was not sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum RequestError {
-    /// There is no seat, or no transport.
-    #[error("the client is not connected to a match")]
-    NotConnected,
-    /// The bytes are beyond their limit.
-    #[error("{actual} bytes, of which {limit} are allowed")]
-    TooLong {
-        /// Bytes given.
-        actual: usize,
-        /// Most bytes allowed.
-        limit: usize,
-    },
-    /// The game takes no commands (K7).
-    #[error("the game takes no commands")]
-    CommandsUnsupported,
-}
-
-/// What comes out of a client.
-#[must_use]
-#[derive(Debug)]
-pub enum Output<'a> {
-    /// Send these bytes as one message.
-    Transmit(&'a [u8]),
-    /// Tell the game.
-    Event(ClientEvent),
-}
-
-/// Counts since the client was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ClientStats {
-    /// Mispredictions corrected.
-    pub rollbacks: u64,
-    /// Ticks resimulated by them.
-    pub resimulated_ticks: u64,
-    /// The deepest of them, in ticks.
-    pub deepest_rollback_ticks: u64,
-    /// Own ticks that the authority substituted.
-    pub own_substitutions: u64,
-    /// Checksums reported.
-    pub reports: u64,
-    /// Turns in which the prediction window was full.
-    pub blocked_turns: u64,
-    /// Desyncs announced by the room.
-    pub desyncs: u64,
-    /// Bytes of the messages sent.
-    pub sent_bytes: u64,
-    /// Bytes of the messages received.
-    pub received_bytes: u64,
-    /// The measured round trip, in microseconds; `None` before the first answer.
-    pub round_trip_micros: Option<u64>,
-    /// By how much a round trip is longer than the quickest, on the mean, in microseconds.
-    pub jitter_micros: u64,
-    /// The input delay in force, in ticks (N3).
-    pub input_delay_ticks: u16,
-    /// Confirmed frames that wait for their turn (N6).
-    pub queued_frames: u64,
-    /// Confirmed frames applied in the last second in which some waited; `None` when none wait, or not for long.
-    pub backlog_frames_per_second: Option<u64>,
-    /// Whether those are no more than the room confirms in a second: the frames that wait will never be fewer (N6).
-    pub backlog_is_stuck: bool,
-    /// What the room counted about this seat, as of its last answer.
-    pub room: SeatCounters,
-}
-
 /// The seat that a client holds.
 #[derive(Clone, Copy, Debug)]
 struct Claimed {
@@ -586,185 +357,6 @@ impl Client {
         (self.connected && self.greeted && self.end.is_none()).then(|| self.pace.next_timeout(self.started))
     }
 
-    /// Requests a command; the authority orders it into a coming frame, or drops it when the seat's budget is used up (A9).
-    ///
-    /// # Errors
-    /// [`RequestError`]; nothing was sent then.
-    pub fn request_command(&mut self, payload: &[u8]) -> Result<(), RequestError> {
-        let claimed = self.live_claim()?;
-        let takes = self.session.as_ref().is_some_and(Session::takes_commands);
-        if !takes {
-            return Err(RequestError::CommandsUnsupported);
-        }
-        check_length(payload, MAX_COMMAND_BYTES)?;
-        self.command_sequence = self.command_sequence.saturating_add(1);
-        self.send_command(claimed.generation, self.command_sequence, payload);
-        Ok(())
-    }
-
-    /// Sends bytes to all others, outside the match (A9).
-    ///
-    /// # Errors
-    /// [`RequestError`]; nothing was sent then.
-    pub fn send_ephemeral(&mut self, payload: &[u8]) -> Result<(), RequestError> {
-        self.live_claim()?;
-        check_length(payload, MAX_EPHEMERAL_BYTES)?;
-        self.send_ephemeral_message(payload);
-        Ok(())
-    }
-
-    /// Leaves the match for good (A1).
-    ///
-    /// # Errors
-    /// [`RequestError::NotConnected`].
-    pub fn leave(&mut self) -> Result<(), RequestError> {
-        if !self.connected || !self.greeted || self.end.is_some() {
-            return Err(RequestError::NotConnected);
-        }
-        self.send_leave();
-        Ok(())
-    }
-
-    fn live_claim(&self) -> Result<Claimed, RequestError> {
-        let claimed = self.claimed.filter(|_| self.connected && self.greeted && self.end.is_none());
-        claimed.ok_or(RequestError::NotConnected)
-    }
-
-    /// Whether the room has answered the greeting on this connection.
-    pub fn is_greeted(&self) -> bool {
-        self.greeted
-    }
-
-    /// Where it stands.
-    pub fn status(&self) -> ClientStatus {
-        if self.end.is_some() {
-            return ClientStatus::Ended;
-        }
-        if !self.connected {
-            return ClientStatus::Disconnected;
-        }
-        let (Some(session), true) = (&self.session, self.terms.is_some() && self.greeted) else {
-            return ClientStatus::Greeting;
-        };
-        if !self.started {
-            return ClientStatus::Waiting;
-        }
-        let applicable = self.turn.confirmed_frames().min(session.queued_frames());
-        let after_turn = session.confirmed().saturating_add(applicable as u64);
-        let missing = self.heard_tick().since(session.confirmed());
-        let is_behind =
-            missing > self.allowed_missing_ticks() || self.known_behind(after_turn) > self.tolerance_ticks();
-        if is_behind || !self.base_is_known || self.transfers.is_awaiting() {
-            ClientStatus::CatchingUp
-        } else {
-            ClientStatus::Live
-        }
-    }
-
-    /// Where the room's clock was when it sent what can be here: no further than a pause has let it.
-    fn heard_tick(&self) -> Tick {
-        self.life.clamp(self.pace.heard_tick(self.now))
-    }
-
-    /// How many ticks may be missing of what the room's clock had reached when it sent what can be here: it waits up to its
-    /// tolerance for an input, and as much more as is predicted is nothing to see.
-    fn allowed_missing_ticks(&self) -> u64 {
-        self.tolerance_ticks() + u64::from(self.config.prediction_window_ticks)
-    }
-
-    /// How the session stands to the room: it catches up while frames that the room has confirmed have not arrived. Those that
-    /// arrived and wait for their turn don't count (S5).
-    fn standing(&self) -> Standing {
-        let (Some(session), true) = (&self.session, self.terms.is_some() && self.started && self.greeted) else {
-            return Standing::Live;
-        };
-        if self.transfers.is_awaiting() {
-            return Standing::AwaitingHydration;
-        }
-        let missing = self.heard_tick().since(session.received());
-        let is_behind = missing > self.allowed_missing_ticks() || session.received() < self.greeted_at;
-        if is_behind { Standing::CatchingUp } else { Standing::Live }
-    }
-
-    /// How far the present is on its way to the next tick, from 0 up to, but not including, 1: 0 shows the projection before the
-    /// present one, and nearly 1 the present one. Follows the pace; what can't keep up with it stays at the end (N7).
-    #[doc(alias = "render alpha")]
-    pub fn alpha(&self) -> f64 {
-        let (Some(session), Some(present)) = (&self.session, self.pace.present_nanos().filter(|_| self.started)) else {
-            return 0.0;
-        };
-        let shown_from = session.descriptor().tick_rate().moment_of(session.head().saturating_sub(1));
-        let under_way = u64::try_from(present).unwrap_or(0).saturating_sub(shown_from.as_nanos());
-        let length = self.pace.tick_length_nanos();
-        let part = |nanos: u64| f64::from(u32::try_from(nanos).unwrap_or(u32::MAX));
-        part(under_way.min(length.saturating_sub(1))) / part(length)
-    }
-
-    /// Why it is over, if it is.
-    pub fn end(&self) -> Option<&EndReason> {
-        self.end.as_ref()
-    }
-
-    /// The session, once there is one.
-    pub fn session(&self) -> Option<&Session> {
-        self.session.as_ref()
-    }
-
-    /// The session, for what a game reads with `&mut`: checksums and snapshots. Inputs and frames go through the client.
-    pub fn session_mut(&mut self) -> Option<&mut Session> {
-        self.session.as_mut()
-    }
-
-    /// What the loaded game is made of.
-    pub fn manifest(&self) -> &IdentityManifest {
-        self.factory.manifest()
-    }
-
-    /// The match, once greeted.
-    pub fn descriptor(&self) -> Option<&MatchDescriptor> {
-        self.session.as_ref().map(Session::descriptor)
-    }
-
-    /// The seat, once greeted.
-    #[doc(alias = "slot")]
-    pub fn seat(&self) -> Option<Seat> {
-        self.claimed.map(|claimed| claimed.seat)
-    }
-
-    /// The claim under which the seat is held.
-    pub fn claim(&self) -> Option<ClaimId> {
-        self.claimed.map(|claimed| claimed.claim)
-    }
-
-    /// The room's rules, once greeted.
-    pub fn rules(&self) -> Option<RoomRules> {
-        self.terms.map(|terms| terms.rules)
-    }
-
-    /// The head of the hash chain over every frame received (A12). `None` once the session was built from a snapshot: the chain covers
-    /// every frame from tick 0 on, and the client never had those before it.
-    pub fn chain_head(&self) -> Option<Digest> {
-        self.chain.as_ref().map(FrameChain::head)
-    }
-
-    /// The room's tick right now, as well as it is known.
-    pub fn room_tick(&self) -> Tick {
-        self.life.clamp(self.pace.room_tick(self.now))
-    }
-
-    /// Counts since the client was made.
-    pub fn stats(&self) -> ClientStats {
-        ClientStats {
-            round_trip_micros: self.pace.round_trip_micros(),
-            jitter_micros: self.pace.jitter_micros(),
-            input_delay_ticks: self.delay.delays(self.delay_limit_ticks()).present_ticks,
-            queued_frames: self.session.as_ref().map_or(0, |session| session.queued_frames() as u64),
-            backlog_frames_per_second: self.backlog.frames_per_second,
-            backlog_is_stuck: self.backlog.is_stuck,
-            ..self.stats
-        }
-    }
-
     /// Ends the client, once.
     fn finish(&mut self, reason: EndReason) -> EndReason {
         if self.end.is_none() {
@@ -773,8 +365,4 @@ impl Client {
         }
         reason
     }
-}
-
-fn check_length(payload: &[u8], limit: usize) -> Result<(), RequestError> {
-    if payload.len() > limit { Err(RequestError::TooLong { actual: payload.len(), limit }) } else { Ok(()) }
 }
