@@ -128,6 +128,7 @@ impl Frame {
     }
 
     /// Adds the next seat, whose input is the bytes from `start` on.
+    #[inline]
     fn push_record(&mut self, start: u32, seat: SeatFrame<'_>) {
         let flags = SeatFlags::SUBSTITUTED.when(seat.substituted).with(SeatFlags::NULL.when(seat.input.is_none()));
         let (end, epoch, presence) = (position(&self.bytes, 0), seat.epoch, seat.presence);
