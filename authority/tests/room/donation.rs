@@ -6,6 +6,7 @@ use retick_authority::room::{
     CloseCause, ConnectionId, DELIVERY_WINDOW_CHUNKS, DonationConfig, MAX_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS,
     MAX_SNAPSHOT_CHUNKS_PER_CALL, RoomConfig, RoomEvent, SEGMENT_FRAMES,
 };
+use retick_core::config::SessionConfig;
 use retick_core::tick::{Tick, TickRate};
 use retick_core::wire::{
     ClientMessage, CloseReason, History, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SNAPSHOT_WINDOW_CHUNKS, TransferId,
@@ -202,6 +203,8 @@ fn a7_a_silent_donor_is_replaced_after_its_timeout_and_a_refusing_or_false_one_a
         (Donor::Refuses(NoSnapshot::NoState), 0..30),
         (Donor::Refuses(NoSnapshot::TooLarge), 0..30),
         (Donor::Lies, 0..40),
+        (Donor::Forges, 0..40),
+        (Donor::Differs, 0..40),
         (Donor::Damages(7), 0..40),
     ] {
         let mut config = forgetful(4);
@@ -371,6 +374,11 @@ fn a7_many_newcomers_are_served_a_bounded_amount_in_each_call() {
         scene.play(next);
         let now: usize = (0..newcomers).map(|newcomer| scene.chunks(newcomer).len()).sum();
         (most, sent) = (most.max(now - sent), now);
+        let is_announced = |newcomer: &usize| {
+            scene.told(*newcomer).iter().any(|transfer| matches!(transfer, Transfer::Snapshot { .. }))
+        };
+        let announced = (0..newcomers).filter(is_announced).count();
+        assert!(announced <= scene.peers.hydrated.len() + MAX_DELIVERIES, "{announced} at once");
     }
     assert_eq!((most, sent), (MAX_SNAPSHOT_CHUNKS_PER_CALL, 12 * newcomers));
     assert_eq!(scene.peers.asked.len(), 1, "one donation serves all");
@@ -482,6 +490,44 @@ fn a7_without_any_donor_history_is_a_bounded_window_and_a_gap_is_a_typed_end() {
     game.step_to(game.tick + 60);
     assert_eq!(game.peer(near).next(), game.room.frontier().index());
     game.check_everyone();
+}
+
+/// Also where the window of time would keep far more.
+#[test]
+fn a7_history_takes_no_more_bytes_than_it_may() {
+    let start = |max_history_bytes: u64| {
+        let mut config = config(2, 0);
+        config.donation.max_history_bytes = max_history_bytes;
+        let (mut game, _) = Match::started(config);
+        game.step_to(6 * SEGMENT_FRAMES);
+        game.room.history_start().index() / SEGMENT_FRAMES
+    };
+    // A segment of these frames takes between 2 and 20 kB.
+    assert_eq!((start(1 << 20), start(0)), (0, 5));
+    assert!((1..5).contains(&start(20_000)), "{}", start(20_000));
+}
+
+/// A state of the old generation is none of the new one, whether it is kept or under way.
+#[test]
+fn a10_no_snapshot_outlives_its_generation() {
+    let mut scene = Scene::new(STATE_BYTES, 1);
+    scene.play(1_000);
+    assert_eq!(scene.hydrated(0), Some((REPORTED, true)));
+    assert!(scene.game.room.newest_snapshot().is_some(), "guard");
+    let now = scene.game.now();
+    scene.game.room.reconfigure(SessionConfig::empty(), now).expect("it runs");
+    scene.game.drain();
+    assert_eq!((scene.game.room.newest_snapshot(), scene.game.room.donation()), (None, None));
+    let mut scene = Scene::before(forgetful(4), STATE_BYTES, 1);
+    scene.peers.donors.insert(scene.players[0], Donor::Stops(7));
+    scene.enter();
+    scene.play(ENTRY + 20);
+    assert_eq!(scene.game.room.donation().map(|donation| donation.received_chunks), Some(7), "guard");
+    let now = scene.game.now();
+    scene.game.room.reconfigure(SessionConfig::empty(), now).expect("it runs");
+    scene.game.drain();
+    assert_eq!((scene.game.room.newest_snapshot(), scene.game.room.donation()), (None, None));
+    assert!(matches!(Peers::told(&scene.game, scene.players[0]).last(), Some(Transfer::Canceled { .. })));
 }
 
 const _: () = assert!(DELIVERY_WINDOW_CHUNKS <= SNAPSHOT_WINDOW_CHUNKS);

@@ -34,6 +34,21 @@ pub fn encoded(game: &Match, tick: u64, state: &[u8]) -> Vec<u8> {
     Snapshot::new(game.room.descriptor(), Tick::new(tick), vec![last; seats], state).to_bytes()
 }
 
+/// The encoded snapshot of a state that states the checksum of `claimed`, whole and sealed like any other.
+fn forged(game: &Match, tick: u64, state: &[u8], claimed: &[u8]) -> Vec<u8> {
+    let mut bytes = encoded(game, tick, state);
+    bytes.truncate(bytes.len() - Digest::of(b"").as_bytes().len());
+    let (found, wanted) = (Checksum::of(state), Checksum::of(claimed));
+    let place =
+        bytes.windows(found.as_bytes().len()).position(|part| part == found.as_bytes()).expect("it stands there");
+    bytes[place..place + wanted.as_bytes().len()].copy_from_slice(wanted.as_bytes());
+    let seal = Digest::derived("retick 2026 snapshot v2", &[&bytes]);
+    bytes.extend_from_slice(seal.as_bytes());
+    let snapshot = Snapshot::from_bytes(&bytes).expect("whole");
+    assert_eq!((snapshot.checksum(), snapshot.tick()), (wanted, Tick::new(tick)));
+    bytes
+}
+
 pub fn header(transfer: TransferId, tick: u64, state: &[u8], bytes: &[u8]) -> SnapshotHeader {
     SnapshotHeader {
         transfer,
@@ -59,6 +74,10 @@ pub enum Donor {
     Stops(u32),
     /// It gives another state than it reported, under the reported checksum.
     Lies,
+    /// The same, and the snapshot itself states the reported checksum, too: only the state's own bytes tell.
+    Forges,
+    /// It gives another state than it reported, and says so.
+    Differs,
     /// It flips a bit of this chunk.
     Damages(u32),
     /// It sends the chunks in this order, and then all.
@@ -169,14 +188,16 @@ impl Peers {
     fn begin(&mut self, game: &mut Match, client: ConnectionId, transfer: TransferId, tick: u64) {
         self.asked.push((client, tick));
         let donor = self.donors.get(&client).cloned().unwrap_or_default();
-        let state = state(tick, self.state_bytes);
+        let (mut state, other) = (state(tick, self.state_bytes), state(tick + 1, self.state_bytes));
         let mut bytes = encoded(game, tick, &state);
         match &donor {
             Donor::Silent => return,
             Donor::Refuses(cause) => {
                 return game.send(client, &ClientMessage::SnapshotRefused { transfer, cause: *cause });
             }
-            Donor::Lies => bytes = encoded(game, tick, &self::state(tick + 1, self.state_bytes)),
+            Donor::Lies => bytes = encoded(game, tick, &other),
+            Donor::Forges => bytes = forged(game, tick, &other, &state),
+            Donor::Differs => (bytes, state) = (encoded(game, tick, &other), other),
             _ => {}
         }
         let header = header(transfer, tick, &state, &bytes);

@@ -247,6 +247,19 @@ fn a15_a_result_is_agreed_once_everyone_has_said_the_same() {
     assert!(game.events.contains(&RoomEvent::Agreed { tick: Tick::new(50) }));
 }
 
+/// What somebody said who is not in the match any more neither speaks for it nor against it.
+#[test]
+fn a15_whoever_leaves_takes_its_result_along() {
+    let (mut game, clients) = Match::started(config(3, 6));
+    game.play(&clients, 50);
+    result(&mut game, clients[0], 50, b"I won");
+    game.send(clients[0], &ClientMessage::Leave);
+    assert_eq!(game.room.settlement(), MatchSettlement::Incomplete { reported: SeatSet::EMPTY });
+    result(&mut game, clients[1], 50, b"2:1");
+    result(&mut game, clients[2], 50, b"2:1");
+    assert_eq!(game.room.settlement(), MatchSettlement::Agreed { tick: Tick::new(50), result: b"2:1" });
+}
+
 #[test]
 fn a15_two_results_that_differ_or_a_desync_are_a_dispute() {
     // In bytes, in the state, and although all results agree.

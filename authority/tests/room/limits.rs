@@ -2,7 +2,7 @@
 
 use retick_authority::room::{
     COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME,
-    MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS, RELEASE_BYTES, RoomConfig,
+    MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS, RELEASE_BYTES, RoomConfig, SeatPolicy,
 };
 use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
 use retick_core::runtime::Capabilities;
@@ -177,6 +177,21 @@ fn a9_a_leaver_takes_its_commands_along() {
     game.send(clients[0], &ClientMessage::Leave);
     game.step();
     assert_eq!(commands(&game, 0), [(CommandSource::Game(seat(1)), b"kept".to_vec())]);
+}
+
+/// What was requested before tick 0 waits for it, and nobody drove the seat yet.
+#[test]
+fn a9_who_leaves_before_tick_0_takes_its_commands_along() {
+    let policy = SeatPolicy { recycle_vacated: true, ..SeatPolicy::default() };
+    let mut game = Match::new(RoomConfig { seats: policy, ..config(3, 0) });
+    let (stays, leaves) = (game.join_ready(), game.join_ready());
+    game.command(leaves, 0, b"lost");
+    game.command(stays, 0, b"kept");
+    game.send(leaves, &ClientMessage::Leave);
+    let others = [game.join_ready(), game.join_ready()];
+    game.play(&[stays, others[0], others[1]], 3);
+    assert_eq!(commands(&game, 0), [(CommandSource::Game(seat(0)), b"kept".to_vec())]);
+    game.check_everyone();
 }
 
 #[test]

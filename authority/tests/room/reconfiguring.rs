@@ -2,11 +2,11 @@
 
 use retick_authority::log::Record;
 use retick_authority::room::{
-    ConnectionId, RECONFIGURE_WAIT_MILLIS, ReconfigureError, ReconfigurePolicy, RoomConfig, RoomEvent,
+    ConnectionId, MatchSettlement, RECONFIGURE_WAIT_MILLIS, ReconfigureError, ReconfigurePolicy, RoomConfig, RoomEvent,
 };
 use retick_core::config::SessionConfig;
 use retick_core::frame::FrameChain;
-use retick_core::seat::{Generation, Presence};
+use retick_core::seat::{Generation, Presence, SeatSet};
 use retick_core::tick::Tick;
 use retick_core::wire::{ClientMessage, Refusal, RoomClock};
 
@@ -77,7 +77,10 @@ fn a10_nothing_of_the_old_generation_counts() {
     game.inputs(clients[0], 100, &[5; 20]);
     game.command(clients[0], 1, b"old");
     let old_epoch = game.peer(clients[0]).epoch;
+    let (generation, tick) = (GENERATION, Tick::new(100));
+    game.send(clients[0], &ClientMessage::Result { generation, tick, result: b"I won" });
     reconfigure(&mut game, clients[1], b"x");
+    assert_eq!(game.room.settlement(), MatchSettlement::Incomplete { reported: SeatSet::EMPTY });
     clients.iter().for_each(|client| game.ready(*client));
     let stale = game.room.stats().stale_readies;
     game.send(clients[0], &ClientMessage::Ready { generation: GENERATION });

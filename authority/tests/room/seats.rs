@@ -267,6 +267,42 @@ fn a5_an_owner_reclaims_its_seat_from_the_bot_that_came_after_its_grace() {
 }
 
 #[test]
+fn a5_a_bot_that_is_taken_off_takes_the_right_of_whom_it_played_for_along() {
+    let policy = SeatPolicy { on_leave: OnLeave::Bot, ..SeatPolicy::default() };
+    let mut config = with(policy, 2);
+    config.grace_millis = 500;
+    let (mut game, clients) = Match::started(config);
+    game.play(&clients, 10);
+    game.disconnect(clients[1]);
+    game.play(&clients[..1], 60);
+    assert_eq!(game.room.remove_bot(seat(1)), Ok(()));
+    game.drain();
+    assert_eq!(game.room.seat_state(seat(1)), Some(SeatState::Vacated));
+    let back = game.return_from(clients[1]);
+    assert_eq!(game.peer(back).refusal(), Some(Refusal::GraceOver));
+    game.check_everyone();
+}
+
+/// A right to come back is for who has played: whoever was only on the way to a bot's seat is a newcomer again.
+#[test]
+fn a5_who_never_took_part_has_no_right_to_the_bots_seat_after_its_grace() {
+    let policy = SeatPolicy { initial_bots: bots(&[1]), humans_claim_bots: true, ..SeatPolicy::default() };
+    let mut config = with(policy, 2);
+    config.grace_millis = 500;
+    let mut game = Match::new(config);
+    let player = game.join_ready();
+    game.play(&[player], 10);
+    let newcomer = game.join_as(PlayerId([9; 32]));
+    assert_eq!(game.peer(newcomer).seat, Some(seat(1)));
+    game.disconnect(newcomer);
+    game.play(&[player], 60);
+    assert_eq!((game.room.seat_state(seat(1)), game.room.seat_of(PlayerId([9; 32]))), (Some(SeatState::Bot), None));
+    let back = game.return_from(newcomer);
+    assert_eq!(game.peer(back).refusal(), Some(Refusal::GraceOver));
+    game.check_everyone();
+}
+
+#[test]
 fn a6_a_player_whom_the_backend_knows_supersedes_its_own_older_connection() {
     let mut game = Match::new(config(2, 6));
     let (x, y) = (PlayerId([1; 32]), PlayerId([2; 32]));
@@ -299,6 +335,25 @@ fn a6_a_player_whom_the_backend_knows_supersedes_its_own_older_connection() {
     game.check_everyone();
 }
 
+/// Its right ended with its claim: the backend's word for who it is gets it no more than anyone.
+#[test]
+fn a08_whoever_left_has_no_right_to_the_seat_that_another_player_claimed_since() {
+    let policy = SeatPolicy { recycle_vacated: true, ..SeatPolicy::default() };
+    let mut game = Match::new(with(policy, 2));
+    let [x, y, z] = [1, 2, 3].map(|byte| PlayerId([byte; 32]));
+    let clients = [game.join_as(x), game.join_as(y)];
+    clients.iter().for_each(|client| game.ready(*client));
+    game.play(&clients, 10);
+    game.send(clients[1], &ClientMessage::Leave);
+    assert_eq!(game.room.seat_of(y), None);
+    let next = game.join_as(z);
+    assert_eq!((game.room.seat_of(z), game.room.seat_of(y)), (Some(seat(1)), None));
+    let back = game.join_as(y);
+    assert_eq!(game.peer(back).refusal(), Some(Refusal::Full { seats: 2 }));
+    assert_eq!(game.peer(next).closed, None);
+    game.check_everyone();
+}
+
 /// The room's secrets don't exist yet, so X's markers stand in what the room does carry for it: a command that waits, ephemerals
 /// and inputs that were not confirmed. None of that may reach Y, who has the seat after it, or anyone else, after X has left.
 #[test]
@@ -311,6 +366,8 @@ fn a08_a_recycled_seat_keeps_nothing_of_whoever_left() {
     let (marked, epoch) = (i32::from_le_bytes(*b"Xin!"), game.peer(x).epoch);
     game.inputs(x, 125, &[marked; 60]);
     game.command(x, 1, &role);
+    game.command(x, 1, b"again");
+    assert_ne!(game.counters(1), Default::default(), "guard: something was counted about X");
     // An ephemeral reaches who is there, and nobody later.
     game.send(x, &ClientMessage::Ephemeral { payload: &hand });
     game.send(x, &ClientMessage::Leave);

@@ -4,7 +4,7 @@ use retick_core::client::{
     Client, ClientConfig, ClientEvent, ClientRole, ClientStatus, EndReason, MatchResult, Output,
 };
 use retick_core::config::SessionConfig;
-use retick_core::frame::{Frame, FrameRunWriter};
+use retick_core::frame::{Frame, FrameError, FrameRunWriter};
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
@@ -254,6 +254,65 @@ fn a15_a_clock_that_stands_still_holds_the_present_and_the_input() {
     let (_, events) = peer.outputs();
     let paused = events.iter().filter(|event| matches!(event, ClientEvent::Paused { .. } | ClientEvent::Unpaused));
     assert_eq!(paused.count(), 2);
+}
+
+/// What was said on the connection before holds for that one: the new greeting says it again, or it is over.
+#[test]
+fn a15_a_returner_knows_of_a_pause_from_its_new_greeting_alone() {
+    let mut peer = Peer::playing();
+    peer.receive(&RoomMessage::Paused { generation: OLD, tick: Tick::new(5) }).unwrap();
+    peer.client.handle_disconnected(peer.now);
+    assert_eq!(peer.client.paused_at(), Some(Tick::new(5)));
+    peer.client.handle_connected(peer.now);
+    peer.welcome(&descriptor(2), Some(1), 0).unwrap();
+    assert_eq!(peer.client.paused_at(), None);
+}
+
+/// A room may begin behind the greeting with frames that the client has, and with one that stands alone.
+#[test]
+fn a7_a_returner_skips_the_frames_that_it_has_and_needs_one_that_stands_alone() {
+    let returned = || {
+        let mut peer = Peer::playing();
+        peer.frames(OLD, 0, 5).unwrap();
+        peer.client.handle_disconnected(peer.now);
+        peer.client.handle_connected(peer.now);
+        peer.welcome(&descriptor(2), Some(1), 8).unwrap();
+        assert_eq!(peer.client.status(), ClientStatus::CatchingUp);
+        peer
+    };
+    let mut peer = returned();
+    peer.frames(OLD, 3, 5).unwrap();
+    let mut straight = Peer::playing();
+    straight.frames(OLD, 0, 8).unwrap();
+    assert_eq!(peer.client.chain_head(), straight.client.chain_head());
+    assert_eq!(peer.client.session().unwrap().received(), Tick::new(8));
+    // The frame before it came on the last connection, and may not be what the room abbreviates against.
+    let (first, tag, body) = (Tick::new(5), ReleaseTag::default(), &[][..]);
+    let abbreviated = RoomMessage::Frames(Frames { generation: OLD, first, count: 1, complete: false, tag, body });
+    assert_eq!(returned().receive(&abbreviated), Err(EndReason::Frame(FrameError::NoBase)));
+}
+
+/// A room that asks for what its log lacks stands still, and what it confirms next may lie before what this client has (A12).
+#[test]
+fn a12_nothing_is_sampled_while_a_restored_room_waits() {
+    let rate = TickRate::Hz60;
+    let at = |tick: u64| rate.moment_of(Tick::new(tick)).as_nanos() / 1_000_000;
+    let next = |peer: &Peer| peer.client.session().unwrap().next_input(Seat::new(0).unwrap());
+    let mut peer = Peer::playing();
+    peer.frames(OLD, 0, 5).unwrap();
+    peer.turn(at(5));
+    peer.client.handle_disconnected(peer.now);
+    peer.client.handle_connected(peer.now);
+    peer.welcome(&descriptor(2), Some(1), 3).unwrap();
+    peer.receive(&RoomMessage::TailWanted { generation: OLD, next: Tick::new(3) }).unwrap();
+    peer.turn(at(6));
+    let waiting = next(&peer);
+    (7..60).for_each(|tick| peer.turn(at(tick)));
+    assert_eq!(next(&peer), waiting);
+    peer.receive(&RoomMessage::Started { generation: OLD, clock: RoomClock { micros: 83_334 } }).unwrap();
+    peer.frames(OLD, 5, 1).unwrap();
+    (60..70).for_each(|tick| peer.turn(at(tick)));
+    assert!(next(&peer) > waiting, "it goes on");
 }
 
 #[test]

@@ -1,24 +1,28 @@
 //! A7: a client that gives snapshots, and one that is built from one; a room is played by hand.
 
+use std::iter;
+
 use retick_core::client::{
-    Client, ClientConfig, ClientEvent, ClientStatus, EndReason, HydrationError, MAX_QUEUED_DONATIONS, Output,
+    Client, ClientConfig, ClientEvent, ClientStatus, DONATION_WINDOW_CHUNKS, EndReason, HydrationError,
+    MAX_QUEUED_DONATIONS, Output,
 };
 use retick_core::config::SessionConfig;
 use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::FrameRunWriter;
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
-use retick_core::runtime::RuntimeFactory;
+use retick_core::runtime::{GameDescription, InitContext, NativeFactory, RuntimeFactory, Simulation, StepContext};
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatSet};
 use retick_core::session::{Budget, Session, SessionPolicy, Standing};
 use retick_core::snapshot::{Snapshot, SnapshotError};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{
     ChunkError, Claim, ClaimId, ClientMessage, Frames, History, NoSnapshot, ReleaseTag, ResumeToken, RoomClock,
-    RoomMessage, RoomRules, SnapshotHeader, TransferId, Welcome,
+    RoomMessage, RoomRules, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId, Welcome,
 };
+use serde::{Deserialize, Serialize};
 
-use crate::counter::{descriptor, factory, frame, seats};
+use crate::counter::{Add, Counter, descriptor, factory, frame, seats};
 
 const GENERATION: Generation = Generation(0);
 const RULES: RoomRules = RoomRules { hard_tolerance_ticks: 6, checksum_cadence_ticks: 1 };
@@ -37,9 +41,13 @@ impl Peer {
     }
 
     fn welcome(&mut self, history: History, frontier: u64) {
+        self.welcome_to(&descriptor(2), history, frontier);
+    }
+
+    fn welcome_to(&mut self, descriptor: &MatchDescriptor, history: History, frontier: u64) {
         let (seat, id, token) = (Seat::new(0).unwrap(), ClaimId(1), ResumeToken([7; 32]));
         let claim = Some(Claim { seat, id, epoch: ControlEpoch(1), token });
-        let (descriptor, frontier) = (&descriptor(2).to_bytes()[..], Tick::new(frontier));
+        let (descriptor, frontier) = (&descriptor.to_bytes()[..], Tick::new(frontier));
         self.hear(&RoomMessage::Welcome(Welcome { claim, descriptor, rules: RULES, frontier, history })).unwrap();
         self.hear(&RoomMessage::Started { generation: GENERATION, clock: RoomClock::default() }).unwrap();
     }
@@ -163,6 +171,64 @@ fn a7_a_client_gives_the_state_that_it_reported() {
     donor.hear(&RoomMessage::SnapshotProgress { transfer: TransferId(3), next: 1 }).unwrap();
     donor.turn();
     assert_eq!(donor.outputs().0[0], Said::Offer(donated(&descriptor(2), 4, 6).0));
+}
+
+/// A game whose state takes several chunks, and does not compress.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Bulk {
+    words: Vec<u64>,
+}
+
+impl Simulation for Bulk {
+    type Input = Add;
+    type Command = u8;
+
+    fn describe() -> GameDescription {
+        GameDescription { state_schema: "bulk/v1", ..Counter::describe() }
+    }
+
+    fn init(_: &InitContext<'_>) -> Result<Self, u32> {
+        let next = |word: &u64| Some(word.rotate_left(23).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1);
+        let first = u64::MAX / 3;
+        Ok(Bulk { words: iter::successors(Some(first), next).take(5 * SNAPSHOT_CHUNK_BYTES / 8).collect() })
+    }
+
+    fn step(&mut self, _: &StepContext<'_, Self>) {
+        self.words[0] += 1;
+    }
+
+    fn project(&self, _: &mut Vec<u8>) {}
+
+    fn decode_command(payload: &[u8]) -> Option<u8> {
+        payload.first().copied()
+    }
+}
+
+/// Its own input stands behind what a donor sends: a turn sends one chunk, however often it steps, and the window bounds the rest.
+#[test]
+fn a7_a_donor_sends_a_chunk_a_turn_and_has_no_more_under_way_than_its_window() {
+    let bulk = NativeFactory::<Bulk>::new(|manifest| manifest.module("donation.rs", b"bulk")).unwrap();
+    let descriptor = MatchDescriptor::new(bulk.manifest(), SessionConfig::empty(), SessionSeed::from_u64(9), seats(2));
+    let mut client = Client::new(ClientConfig::default(), Box::new(bulk));
+    client.handle_connected(Moment::ZERO);
+    let mut donor = Peer(client);
+    donor.welcome_to(&descriptor, History::Frames { next: Tick::ZERO }, 0);
+    donor.frames(0, 3).unwrap();
+    donor.turn();
+    donor.outputs();
+    donor.want(1, 2);
+    let mut sent = |acknowledged: u32| {
+        let progress = RoomMessage::SnapshotProgress { transfer: TransferId(1), next: acknowledged };
+        donor.hear(&progress).unwrap();
+        donor.turn();
+        donor.0.step().unwrap();
+        let index = |said: Said| if let Said::Chunk { index, .. } = said { Some(index) } else { None };
+        donor.outputs().0.into_iter().filter_map(index).collect::<Vec<_>>()
+    };
+    assert_eq!(DONATION_WINDOW_CHUNKS, 2);
+    let turns: Vec<_> = [0, 0, 0, 0, 1, 1, 3, 3, 3].map(&mut sent).into();
+    let expected: [&[u32]; 9] = [&[0], &[1], &[], &[], &[2], &[], &[3], &[4], &[]];
+    assert_eq!(turns, expected);
 }
 
 #[test]

@@ -388,6 +388,17 @@ fn n7_messages_of_a_link_that_is_over_reach_no_later_match() {
     assert_eq!(runner.session().unwrap().received(), Tick::ZERO);
 }
 
+/// What waited for a transport that is being replaced is not for the next one: there the greeting comes first.
+#[test]
+fn n7_messages_that_waited_for_a_lost_transport_are_not_sent_on_the_next() {
+    let (mut runner, link) = live();
+    runner.send_ephemeral(b"late").unwrap();
+    runner.handle_transport(link, TransportEvent::Reconnecting);
+    runner.handle_transport(link, TransportEvent::Connected);
+    let messages = drain(&mut runner).messages;
+    assert!(messages.len() == 1 && messages[0].starts_with("Hello"), "{messages:?}");
+}
+
 #[test]
 fn n7_what_a_match_s_screen_shows() {
     use MatchUiState as Ui;

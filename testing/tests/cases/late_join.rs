@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use retick_authority::room::{RoomEvent, SeatTransition};
 use retick_core::client::{Client, ClientEvent};
 use retick_core::tick::Tick;
 use retick_testing::assert::{LateJoinFault, assert_late_join_hydration, check_late_join_hydration};
@@ -10,7 +11,7 @@ use retick_testing::fixtures::{ent_factory, press_packed, tally_factory, zig};
 use retick_testing::sim::{ClientSetup, MatchSetup};
 use retick_testing::twins::{FlippedSum, flipped_factory};
 
-use crate::support::{RATE, authority_tally, client, seat, shown_tally, tally_match};
+use crate::support::{RATE, authority_tally, client, input, seat, shown_tally, tally_match, zig_of};
 
 fn player() -> ClientSetup {
     client(zig).latency_ticks(RATE, 2)
@@ -86,6 +87,34 @@ fn a7_a_client_that_was_away_for_too_long_is_built_anew_and_its_donors_play_on()
     assert!(away.frames.windows(2).any(|pair| pair[1].tick().since(pair[0].tick()) > 500), "guard: it has a gap");
     let end = authority_tally(&report, 2_000);
     assert!(report.clients.iter().all(|client| shown_tally(client) == end));
+}
+
+/// Whether it comes so early that it is given every frame, or so late that it is built from a snapshot: it knows its first tick in
+/// time, and has an input for it.
+#[test]
+fn a5_a_late_joiners_first_active_tick_has_its_own_input() {
+    for (at, hydrates) in [(200, false), (700, true)] {
+        let player = || client(zig).latency_ticks(RATE, 3);
+        let setup = tally_match().hard_tolerance_ticks(12).client(player()).client(player()).late_client(at, player());
+        let mut sim = setup.last_tick(at + 300).build();
+        sim.run_until_confirmed(at + 300);
+        let report = sim.finish();
+        assert_eq!(report.clients[2].hydrations().count() > 0, hydrates, "guard: {at}");
+        let first = report.room_events.iter().find_map(|(_, event)| match event {
+            RoomEvent::SeatChanged { seat: it, transition: SeatTransition::EmptyToHuman, tick, .. } => {
+                (*it == seat(2) && *tick > Tick::ZERO).then_some(tick.index())
+            }
+            _ => None,
+        });
+        let first = first.expect("it took part");
+        assert_eq!(input(&report, 2, usize::try_from(first - 1).expect("small")), None, "guard: nobody's before");
+        for tick in first..first + 60 {
+            let frame = &report.frames[usize::try_from(tick).expect("small")];
+            assert!(!frame.substituted().contains(seat(2)), "{tick} from {first}, joined at {at}");
+            let found = input(&report, 2, usize::try_from(tick).expect("small"));
+            assert_eq!(found, Some(zig_of(2, tick)), "{tick} from {first}");
+        }
+    }
 }
 
 #[test]
