@@ -184,11 +184,11 @@ impl Listing {
         let Some(folder) = self.folder.get() else { return };
         let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let record = LobbyRecord { visibility: self.visibility(), key: self.key };
-        match record.store(folder) {
-            // There is no folder before the room's log is opened, which writes this too, and none once the room has ended.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => warn!(folder = %folder.display(), %error, "the lobby's part of a room was not kept"),
-            Ok(()) => {}
+        // There is no folder before the room's log is opened, which writes this too, and none once the room has ended.
+        if let Err(error) = record.store(folder)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            warn!(folder = %folder.display(), %error, "the lobby's part of a room was not kept");
         }
     }
 

@@ -36,8 +36,9 @@ mod tests {
         let make = || {
             rooms.fetch_add(1, Ordering::SeqCst);
         };
+        let (matching, find, make) = (&matching, &find, &make);
         let early = thread::scope(|scope| {
-            let second = scope.spawn(|| {
+            let second = scope.spawn(move || {
                 may_look.recv().expect("the first looks");
                 let looks_now = || {
                     let found = find();
@@ -64,7 +65,8 @@ mod tests {
     #[test]
     fn v1_a_caller_that_panics_keeps_nobody_else_from_matching() {
         let matching = Matching::default();
-        let panics = thread::scope(|scope| scope.spawn(|| matching.find_or_make(|| None, || panic!("made"))).join());
+        let panics =
+            thread::scope(|scope| scope.spawn(|| matching.find_or_make(|| None::<u8>, || panic!("made"))).join());
         assert!(panics.is_err());
         assert_eq!(matching.find_or_make(|| None, || 7), 7);
     }

@@ -279,9 +279,8 @@ async fn a7_a_latecomer_is_built_from_a_snapshot_and_plays_what_the_others_play(
     let mut late = server.join(code, &game, player);
     let hydrated = soon("it is built", async {
         loop {
-            match late.next_event().await.expect("it lives") {
-                ClientEvent::Hydrated { tick, .. } => return tick,
-                _ => {}
+            if let ClientEvent::Hydrated { tick, .. } = late.next_event().await.expect("it lives") {
+                return tick;
             }
         }
     });
