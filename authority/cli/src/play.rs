@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use clap::Args;
 use indicatif::ProgressBar;
 use retick_authority::service::{DEFAULT_ADDRESS, shutdown_signal};
-use retick_client::{CreateOptions, Link, NetClient, NetConfig, NetEnd, Outcome, RoomCode, create_room};
+use retick_client::{CreateOptions, Link, NetClient, NetConfig, NetEnd, Outcome, RoomCode, SeatPolicy, create_room};
 use retick_core::client::{ClientConfig, ClientStats};
 use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
@@ -39,6 +39,9 @@ pub struct PlayArguments {
     /// How many seats the created room has, two to eight
     #[arg(long, default_value_t = 2, conflicts_with = "code", value_parser = clap::value_parser!(u8).range(2..=8))]
     seats: u8,
+    /// How many of the created room's seats bots play from the start: the last ones, and people may take them
+    #[arg(long, default_value_t = 0, conflicts_with = "code")]
+    bots: u8,
     /// Where the service is, as HOST:PORT
     #[arg(long, default_value_t = DEFAULT_ADDRESS.to_string())]
     address: String,
@@ -113,7 +116,15 @@ async fn create(arguments: &PlayArguments, seed: u64, factory: &WasmFactory) -> 
     let seats = SeatCount::new(arguments.seats).ok_or_else(|| Failure::Run("no such number of seats".into()))?;
     let config = Rules::default().to_config()?;
     let descriptor = MatchDescriptor::new(factory.manifest(), config, SessionSeed::from_u64(seed), seats);
-    let options = CreateOptions { checksum_cadence_ticks: Some(CHECKSUM_CADENCE_TICKS), ..CreateOptions::default() };
+    if arguments.bots >= arguments.seats {
+        return Err(Failure::Run(format!("--bots {} leaves no seat for this player", arguments.bots)));
+    }
+    let initial_bots = seats.seats().rev().take(usize::from(arguments.bots)).collect();
+    let options = CreateOptions {
+        checksum_cadence_ticks: Some(CHECKSUM_CADENCE_TICKS),
+        seats: Some(SeatPolicy { humans_claim_bots: true, initial_bots, ..SeatPolicy::default() }),
+        ..CreateOptions::default()
+    };
     let created = create_room(&arguments.address, &descriptor, &options).await;
     created.map_err(|error| Failure::Run(format!("creating the room: {error}")))
 }

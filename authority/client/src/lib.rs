@@ -74,6 +74,7 @@ mod end;
 mod http;
 mod lobby;
 mod net_client;
+mod policies;
 mod room;
 mod secret;
 mod socket;
@@ -94,7 +95,8 @@ pub use lobby::{
     CreateOptions, CreatedRoom, ListRequest, Lobby, MatchWish, QuickMatch, RoomPage, create_room, room_info,
 };
 pub use net_client::{Link, MAX_WAITING_EVENTS, MAX_WAITING_REQUESTS, NetClient, NetStats, Player, RequestRefused};
-pub use room::{RoomInfo, RoomLock, RoomPhase, Visibility};
+pub use policies::{OnLeave, Permission, RoomPolicies, SeatPolicy, StartPolicy};
+pub use room::{RoomInfo, RoomLock, RoomPhase, RoomSettlement, Visibility};
 pub use secret::{ParseSecretError, Reservation, RoomKey, SECRET_DIGITS};
 pub use socket::MAX_UNSENT_BYTES;
 pub use tls::{Roots, TlsClient, TlsError};

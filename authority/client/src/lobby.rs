@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::code::RoomCode;
 use crate::http::{Ask, HttpError};
-use crate::room::{RoomInfo, RoomLock, Visibility, parse_info};
+use crate::policies::{Permission, SeatPolicy, StartPolicy};
+use crate::room::{RoomInfo, RoomLock, RoomSettlement, Visibility, parse_info, parse_settlement};
 use crate::secret::{Reservation, RoomKey};
 use crate::tls::TlsClient;
 
@@ -23,6 +24,16 @@ pub struct CreateOptions {
     pub grace_millis: Option<u64>,
     /// Who finds the room. A quick match makes public ones, whatever stands here.
     pub visibility: Option<Visibility>,
+    /// How seats change hands (A5).
+    pub seats: Option<SeatPolicy>,
+    /// When tick 0 begins (A15).
+    pub start: Option<StartPolicy>,
+    /// Who may stop the clock (A15).
+    pub pause: Option<Permission>,
+    /// Who may swap the session config (A10).
+    pub reconfigure: Option<Permission>,
+    /// Most connections that watch without a seat (A14), at most 256.
+    pub max_observers: Option<u16>,
 }
 
 /// A room that was made.
@@ -142,6 +153,15 @@ impl Lobby {
         info_of(&self.ask(Method::GET, format!("/rooms/{code}"), None, String::new()).await?)
     }
 
+    /// Asks how a room's match ended, as far as its players agree (A15).
+    ///
+    /// # Errors
+    /// [`HttpError`]; for an unknown room it is [`HttpError::Refused`] with status 404.
+    pub async fn settlement(&self, code: &RoomCode) -> Result<RoomSettlement, HttpError> {
+        let answer = self.ask(Method::GET, format!("/rooms/{code}/settlement"), None, String::new()).await?;
+        parse_settlement(&answer).ok_or(HttpError::Malformed)
+    }
+
     /// Lists public rooms.
     ///
     /// # Errors
@@ -241,14 +261,19 @@ pub async fn room_info(address: &str, code: &RoomCode) -> Result<RoomInfo, HttpE
 fn body_of(descriptor: &MatchDescriptor, options: &CreateOptions) -> Value {
     let hex: String = descriptor.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut body = json!({ "descriptor": hex });
-    let given = [
-        ("hard_tolerance_ticks", options.hard_tolerance_ticks.map(u64::from)),
-        ("checksum_cadence_ticks", options.checksum_cadence_ticks.map(u64::from)),
-        ("grace_millis", options.grace_millis),
+    let given: [(&str, Option<Value>); 8] = [
+        ("hard_tolerance_ticks", options.hard_tolerance_ticks.map(Value::from)),
+        ("checksum_cadence_ticks", options.checksum_cadence_ticks.map(Value::from)),
+        ("grace_millis", options.grace_millis.map(Value::from)),
+        ("seat_policy", options.seats.map(SeatPolicy::to_json)),
+        ("start", options.start.map(StartPolicy::to_json)),
+        ("pause", options.pause.map(|who| who.name().into())),
+        ("reconfigure", options.reconfigure.map(|who| who.name().into())),
+        ("max_observers", options.max_observers.map(Value::from)),
     ];
     for (name, value) in given {
         if let Some(value) = value {
-            body[name] = value.into();
+            body[name] = value;
         }
     }
     body

@@ -7,6 +7,7 @@ use retick_core::tick::{Tick, TickRate};
 use serde_json::Value;
 
 use crate::code::RoomCode;
+use crate::policies::RoomPolicies;
 
 /// Where a room stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +76,24 @@ pub struct RoomInfo {
     pub visibility: Visibility,
     /// Whether it is locked.
     pub lock: RoomLock,
+    /// What it was made with.
+    pub policies: RoomPolicies,
+}
+
+/// How a room's match ended, as far as its players agree (A15).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RoomSettlement {
+    /// Not everyone in the match has said how it ended.
+    Open,
+    /// All of them said this.
+    Agreed {
+        /// The state that says so: `n` for `S(n)`.
+        tick: Tick,
+        /// The game's bytes.
+        result: Vec<u8>,
+    },
+    /// Two of them said different things, or their checksums differ.
+    Disputed,
 }
 
 /// The info in an answer, whole or not at all.
@@ -109,14 +128,31 @@ pub(crate) fn parse_info(answer: &Value) -> Option<RoomInfo> {
             _ => return None,
         },
         lock: if answer.get("locked")?.as_bool()? { RoomLock::Locked } else { RoomLock::Open },
+        policies: RoomPolicies::parse(answer)?,
+    })
+}
+
+/// The settlement in an answer.
+pub(crate) fn parse_settlement(answer: &Value) -> Option<RoomSettlement> {
+    Some(match answer.get("settlement")?.as_str()? {
+        "open" => RoomSettlement::Open,
+        "agreed" => RoomSettlement::Agreed {
+            tick: Tick::new(answer.get("tick")?.as_u64()?),
+            result: parse_hex(answer.get("result")?.as_str()?)?,
+        },
+        "disputed" => RoomSettlement::Disputed,
+        _ => return None,
     })
 }
 
 fn parse_descriptor(hex: &str) -> Option<MatchDescriptor> {
+    MatchDescriptor::from_bytes(&parse_hex(hex)?).ok()
+}
+
+fn parse_hex(hex: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = hex.as_bytes().chunks(2);
-    let bytes: Option<Vec<u8>> = pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect();
-    MatchDescriptor::from_bytes(&bytes?).ok()
+    pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
 #[cfg(test)]
@@ -131,7 +167,10 @@ mod tests {
         let whole = json!({
             "code": "K3XW-9FZM", "protocol": 1, "identity": digest, "config_digest": digest,
             "descriptor_digest": digest, "seats": 4, "free_seats": 1, "tick_rate_hz": 60, "phase": "running",
-            "frontier": 90, "visibility": "public", "locked": true,
+            "frontier": 90, "visibility": "public", "locked": true, "start": "creator", "pause": "anyone",
+            "reconfigure": "nobody", "max_observers": 16, "grace_millis": 15_000, "seat_policy": {
+                "recycle_vacated": true, "humans_claim_bots": false, "on_leave": "bot", "initial_bots": [3],
+            },
         });
         let info = parse_info(&whole).expect("whole");
         assert_eq!((info.free_seats, info.phase, info.frontier), (1, RoomPhase::Running, Tick::new(90)));
@@ -142,6 +181,10 @@ mod tests {
             ("code", json!("/")),
             ("visibility", json!("x")),
             ("locked", json!(1)),
+            ("pause", json!("x")),
+            ("seat_policy", json!({})),
+            ("start", json!("never")),
+            ("max_observers", json!(-1)),
             ("descriptor", json!("00")),
             ("descriptor", json!(7)),
         ];
@@ -149,6 +192,17 @@ mod tests {
             let mut changed = whole.clone();
             changed[name] = value;
             assert_eq!(parse_info(&changed), None, "{name}");
+        }
+    }
+    #[test]
+    fn v1_a_settlement_is_one_of_three() {
+        let agreed = json!({ "settlement": "agreed", "tick": 90, "result": "00ff" });
+        let result = vec![0x00, 0xff];
+        assert_eq!(parse_settlement(&agreed), Some(RoomSettlement::Agreed { tick: Tick::new(90), result }));
+        assert_eq!(parse_settlement(&json!({ "settlement": "open" })), Some(RoomSettlement::Open));
+        assert_eq!(parse_settlement(&json!({ "settlement": "disputed" })), Some(RoomSettlement::Disputed));
+        for wrong in [json!({}), json!({ "settlement": "x" }), json!({ "settlement": "agreed", "tick": 90 })] {
+            assert_eq!(parse_settlement(&wrong), None, "{wrong}");
         }
     }
 }

@@ -59,6 +59,9 @@ pub use error::{Damage, FileLogError, StorageOperation};
 pub use snapshot::{StoredSnapshot, load_snapshot, store_snapshot};
 pub use storage::{FileName, Storage};
 
+#[cfg(feature = "service")]
+pub(crate) use directory::sync_names;
+
 use format::{Link, encode, header};
 use index::{Index, Segment};
 use reader::{Reader, Window};

@@ -7,6 +7,7 @@ use retick_core::seat::{Presence, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::RoomRules;
 
+use super::config::RoomSettings;
 use super::reports::Verification;
 use super::seats::{SeatSlot, SeatState};
 use super::stats::{RoomStats, SeatStats};
@@ -52,6 +53,11 @@ impl Room {
     /// What is played.
     pub fn descriptor(&self) -> &MatchDescriptor {
         &self.config.descriptor
+    }
+
+    /// Everything that it was made with, but what is played.
+    pub fn settings(&self) -> RoomSettings {
+        self.config.settings()
     }
 
     /// The rules that stand in the greeting.

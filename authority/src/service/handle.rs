@@ -134,7 +134,7 @@ impl ServiceHandle {
     /// [`UnknownRoom`].
     pub fn set_room_visibility(&self, code: RoomCode, visibility: Visibility) -> Result<(), UnknownRoom> {
         let entry = self.hub.find(code).ok_or(UnknownRoom)?;
-        entry.listing.set_visibility(visibility);
+        drop(self.hub.set_visibility(&entry, visibility));
         Ok(())
     }
 

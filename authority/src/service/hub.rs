@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tracing::{Instrument, info, info_span};
 
@@ -18,6 +19,7 @@ use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
 use super::log_store::{LogStore, RestoredRoom};
 use super::log_writer::LogSource;
+use super::matching::Matching;
 use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
 use super::room_log::RoomLog;
@@ -74,7 +76,7 @@ struct Prepared {
 impl Prepared {
     fn entry(&self, code: RoomCode) -> RoomEntry {
         RoomEntry {
-            info: RoomInfo::new(code, self.room.descriptor(), self.room.rules()),
+            info: RoomInfo::new(code, self.room.descriptor(), self.room.settings()),
             mailbox: self.mail_sender.clone(),
             status: self.status.clone(),
             events: self.channels.events.clone(),
@@ -95,8 +97,7 @@ pub(super) struct Hub {
     creators: Mutex<Counts>,
     /// Rooms, matches and lists that are asked for over HTTP.
     pub(super) rates: Mutex<Rates>,
-    /// Held while a quick match looks for a room or makes one, so that two callers find one room and don't make two.
-    pub(super) matching: Mutex<()>,
+    pub(super) matching: Matching,
     pub(super) handshakes: Arc<Handshakes>,
     pub(super) places: Arc<Places>,
     pub(super) metrics: Arc<Metrics>,
@@ -123,7 +124,7 @@ impl Hub {
             runtime,
             rooms: Mutex::default(),
             creators: Mutex::default(),
-            matching: Mutex::default(),
+            matching: Matching::default(),
             metrics,
             logs,
             next_connection: AtomicU64::new(0),
@@ -217,23 +218,39 @@ impl Hub {
         let tally = Tally::new(self, creator)?;
         let prepared = self.prepare(room, Listing::new(visibility, &key), stop);
         let code = self.enter(|code| prepared.entry(code))?;
-        let log = log.map(LogSource::Open).or_else(|| Some(LogSource::Unopened(logs?.opener(code))));
+        let listing = &prepared.surroundings.listing;
+        if let Some(logs) = logs {
+            listing.keep_in(logs.folder(code));
+        }
+        let log = log.map(LogSource::Open).or_else(|| Some(LogSource::Unopened(logs?.opener(code, listing.clone()))));
         self.metrics.rooms_created.increment(1);
         self.launch(prepared, code, log, tally);
         info!(%code, "a room was made");
         Ok((code, key))
     }
 
-    /// Takes up every room that an earlier service kept, under the same code (A12). Its creator's key is not known any more.
+    /// Takes up every room that an earlier service kept, under the same code (A12).
     pub(super) fn restore_rooms(self: &Arc<Hub>) {
         let restored = self.logs.as_ref().map(|logs| logs.restore(self.config.max_rooms)).unwrap_or_default();
-        for RestoredRoom { code, room, log } in restored {
+        for RestoredRoom { code, room, log, lobby } in restored {
             let Ok(key) = RoomKey::random() else { return };
             let Ok(tally) = Tally::new(self, None) else { return };
-            let prepared = self.prepare(room, Listing::new(Visibility::Private, &key), self.hold());
+            let listing = lobby.map_or_else(|| Listing::new(Visibility::Private, &key), Listing::restored);
+            self.logs.iter().for_each(|logs| listing.keep_in(logs.folder(code)));
+            let prepared = self.prepare(room, listing, self.hold());
             self.rooms().insert(code, prepared.entry(code));
             self.launch(prepared, code, Some(log), tally);
         }
+    }
+
+    /// Shows a room to everyone, or only to who knows its code, and writes that down. The service does not end before it is.
+    pub(super) fn set_visibility(&self, entry: &RoomEntry, visibility: Visibility) -> JoinHandle<()> {
+        entry.listing.set_visibility(visibility);
+        let (listing, hold) = (entry.listing.clone(), self.hold());
+        self.runtime.spawn_blocking(move || {
+            listing.write_down();
+            drop(hold);
+        })
     }
 
     fn prepare(&self, room: Room, listing: Arc<Listing>, stop: watch::Receiver<bool>) -> Prepared {

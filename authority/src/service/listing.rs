@@ -1,11 +1,16 @@
 //! What the lobby keeps about one room: who sees it, whose it is, and the seats that are kept for somebody (V1).
 
 use std::fmt;
+use std::io;
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use retick_core::digest::Digest;
 use tokio::time::{Duration, Instant};
+use tracing::warn;
+
+use super::lobby_file::LobbyRecord;
 
 /// Most reservations of one room at once: a seat is kept for one at a time, and no match has more seats.
 pub(super) const MAX_RESERVATIONS: usize = retick_core::seat::MAX_SEATS as usize;
@@ -146,6 +151,9 @@ impl Reservation {
 pub(super) struct Listing {
     key: Digest,
     state: Mutex<State>,
+    /// Where it is written down, if it is. The lock makes the last one who writes the one who read last.
+    folder: OnceLock<PathBuf>,
+    writing: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -156,8 +164,32 @@ struct State {
 
 impl Listing {
     pub(super) fn new(visibility: Visibility, key: &RoomKey) -> Arc<Listing> {
+        Listing::restored(LobbyRecord { visibility, key: key.digest() })
+    }
+
+    /// As it was written down.
+    pub(super) fn restored(LobbyRecord { visibility, key }: LobbyRecord) -> Arc<Listing> {
         let state = State { visibility, reservations: Vec::new() };
-        Arc::new(Listing { key: key.digest(), state: Mutex::new(state) })
+        Arc::new(Listing { key, state: Mutex::new(state), folder: OnceLock::new(), writing: Mutex::default() })
+    }
+
+    /// From now on it is written down in the room's folder, once that is there.
+    pub(super) fn keep_in(&self, folder: PathBuf) {
+        // A room has one folder for its life.
+        let _ = self.folder.set(folder);
+    }
+
+    /// Writes down what restores it (A12), if it has a folder. Blocks for as long as the disk takes.
+    pub(super) fn write_down(&self) {
+        let Some(folder) = self.folder.get() else { return };
+        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = LobbyRecord { visibility: self.visibility(), key: self.key };
+        // There is no folder before the room's log is opened, which writes this too, and none once the room has ended.
+        if let Err(error) = record.store(folder)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            warn!(folder = %folder.display(), %error, "the lobby's part of a room was not kept");
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/lock                one service at a time
-//!     rooms/K3XW-9FZM/    a room's log, restored at the next start
+//!     rooms/K3XW-9FZM/    a room's log and what the lobby knows of it, restored at the next start
 //!     ended/…             the last rooms that ended
 //!     damaged/…           what could not be restored, for somebody to look at
 //! ```
@@ -12,6 +12,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use retick_core::digest::Digest;
@@ -19,6 +20,8 @@ use tracing::{error, info, warn};
 
 use super::code::RoomCode;
 use super::error::LogStoreError;
+use super::listing::Listing;
+use super::lobby_file::LobbyRecord;
 use super::log_writer::{LogOpener, LogSource};
 use super::room_log::{FolderLog, LogEnd, RoomLog};
 use crate::log::FrameLog;
@@ -73,6 +76,8 @@ pub(super) struct RestoredRoom {
     pub(super) code: RoomCode,
     pub(super) room: Room,
     pub(super) log: LogSource,
+    /// What the lobby knew of it, if that was kept.
+    pub(super) lobby: Option<LobbyRecord>,
 }
 
 /// The folder, which no other service opens while this value lives.
@@ -110,10 +115,19 @@ impl LogStore {
         self.settings.room_durability()
     }
 
-    /// The log of a new room.
-    pub(super) fn opener(&self, code: RoomCode) -> LogOpener {
+    /// The log of a new room, beside which the lobby's part is written down before any record.
+    pub(super) fn opener(&self, code: RoomCode, listing: Arc<Listing>) -> LogOpener {
         let settings = self.settings.clone();
-        Box::new(move || Ok(Box::new(open_log(&settings, code)?) as Box<dyn RoomLog>))
+        Box::new(move || {
+            let log = open_log(&settings, code)?;
+            listing.write_down();
+            Ok(Box::new(log) as Box<dyn RoomLog>)
+        })
+    }
+
+    /// The folder of a room.
+    pub(super) fn folder(&self, code: RoomCode) -> PathBuf {
+        folder_of(&self.settings, code)
     }
 
     /// Every room in the folder, at most `limit`. What ended is put away, and what is damaged set aside.
@@ -172,7 +186,14 @@ impl LogStore {
         }
         self.restore_snapshot(code, &mut room);
         info!(%code, frontier = %room.frontier(), fence = room.fence(), cut_bytes, "a room was restored");
-        Ok(Some(RestoredRoom { code, room, log: LogSource::Open(Box::new(log)) }))
+        let lobby = self.restore_lobby(code);
+        Ok(Some(RestoredRoom { code, room, log: LogSource::Open(Box::new(log)), lobby }))
+    }
+
+    /// What the lobby knew of a room. Without it the room is private, and nobody has its key.
+    fn restore_lobby(&self, code: RoomCode) -> Option<LobbyRecord> {
+        let loaded = LobbyRecord::load(&self.folder(code));
+        loaded.inspect_err(|error| warn!(%code, %error, "the lobby's part of a room is not used")).ok().flatten()
     }
 
     /// Gives the room the snapshot beside its log, if that is of the room's history. It does without one.

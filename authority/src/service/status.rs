@@ -1,12 +1,14 @@
 //! What the service tells about a room: what is fixed, and where it stands.
 
+use std::sync::Arc;
+
 use retick_core::digest::{Digest, Identity};
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::SeatCount;
 use retick_core::tick::{Tick, TickRate};
 use retick_core::wire::{PROTOCOL_VERSION, RoomRules};
 
-use crate::room::{Room, RoomStats, SeatState, SeatStats};
+use crate::room::{MatchSettlement, Room, RoomSettings, RoomStats, SeatState, SeatStats};
 
 use super::code::RoomCode;
 
@@ -70,10 +72,12 @@ pub struct RoomInfo {
     pub tick_rate: TickRate,
     /// The rules that stand in the greeting.
     pub rules: RoomRules,
+    /// Everything else that the room was made with.
+    pub settings: RoomSettings,
 }
 
 impl RoomInfo {
-    pub(super) fn new(code: RoomCode, descriptor: &MatchDescriptor, rules: RoomRules) -> RoomInfo {
+    pub(super) fn new(code: RoomCode, descriptor: &MatchDescriptor, settings: RoomSettings) -> RoomInfo {
         RoomInfo {
             code,
             kind: RoomKind::Match,
@@ -83,7 +87,40 @@ impl RoomInfo {
             descriptor_digest: descriptor.digest(),
             seats: descriptor.seats(),
             tick_rate: descriptor.tick_rate(),
-            rules,
+            rules: settings.rules,
+            settings,
+        }
+    }
+}
+
+/// How a room's match ended, as far as its players agree (A15).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum RoomSettlement {
+    /// Not everyone in the match has said how it ended.
+    #[default]
+    Open,
+    /// All of them said this.
+    Agreed {
+        /// The state that says so: `n` for `S(n)`.
+        tick: Tick,
+        /// The game's bytes.
+        result: Arc<[u8]>,
+    },
+    /// Two of them said different things, or their checksums differ.
+    Disputed,
+}
+
+impl RoomSettlement {
+    /// Follows the room. Once it is settled it stays so until the next generation, so nothing is copied again.
+    fn update(&mut self, room: &Room) {
+        match (room.settlement(), &*self) {
+            (MatchSettlement::Incomplete { .. }, _) => *self = RoomSettlement::Open,
+            (MatchSettlement::Disputed, _) => *self = RoomSettlement::Disputed,
+            (MatchSettlement::Agreed { tick, result }, RoomSettlement::Agreed { tick: known, result: same })
+                if tick == *known && result == &**same => {}
+            (MatchSettlement::Agreed { tick, result }, _) => {
+                *self = RoomSettlement::Agreed { tick, result: result.into() };
+            }
         }
     }
 }
@@ -111,6 +148,8 @@ pub struct RoomStatus {
     pub lag_micros: u64,
     /// What the room counted.
     pub stats: RoomStats,
+    /// How its match ended.
+    pub settlement: RoomSettlement,
 }
 
 impl RoomStatus {
@@ -126,6 +165,7 @@ impl RoomStatus {
             slow_consumers: 0,
             lag_micros: 0,
             stats: RoomStats::default(),
+            settlement: RoomSettlement::Open,
         };
         status.update(room);
         status
@@ -144,6 +184,7 @@ impl RoomStatus {
         self.open_seats = room.open_seats();
         self.locked = room.is_locked();
         self.stats = room.stats();
+        self.settlement.update(room);
         let places = self.seats.iter_mut().zip(&mut self.seat_stats);
         for ((state, stats), seat) in places.zip(room.descriptor().seats().seats()) {
             *state = room.seat_state(seat).unwrap_or(*state);

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use retick_authority::log::file::Durability;
 use retick_authority::service::{
-    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomPhase, Service, ServiceConfig, ServiceError,
+    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomPhase, Service, ServiceConfig, ServiceError, Visibility as Shown,
 };
-use retick_client::NetEnd;
+use retick_client::{CreateOptions, NetEnd, RoomLock, Visibility};
 use retick_core::tick::Tick;
 
-use crate::game::{Scripted, assert_agreement, factory, room_config};
+use crate::game::{Scripted, assert_agreement, descriptor, factory, room_config};
+use crate::lobby::{PUBLIC, code_of, lobby, refused};
 use crate::server::{Server, client_is, local_config, soon};
 
 /// A folder of one test's own, removed with it.
@@ -145,5 +146,50 @@ async fn a12_rooms_that_ended_are_kept_up_to_their_bound() {
         until("it has ended", || server.handle.room_count() == 0).await;
     }
     assert_eq!((folder.count("rooms"), folder.count("ended")), (0, 2));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_a_restored_room_is_as_visible_as_it_was_and_its_creators_key_fits() {
+    let (folder, game) = (Folder::new("lobby"), factory::<60>(b"one"));
+    let server = Server::start(folder.config(Durability::Interval(Duration::from_millis(50))));
+    let mut rooms = Vec::new();
+    for options in [PUBLIC, CreateOptions::default(), PUBLIC] {
+        rooms.push(lobby(&server).create(&descriptor(&game, 2), &options).await.expect("a room"));
+    }
+    let codes: Vec<_> = rooms.iter().map(|room| code_of(&room.info.code)).collect();
+    for (room, visibility) in [(1, Visibility::Public), (2, Visibility::Private)] {
+        let changed = lobby(&server).set_visibility(&rooms[room].info.code, &rooms[room].key, visibility).await;
+        assert_eq!(changed.expect("its key").visibility, visibility);
+    }
+    // The owner's own room, whose change nobody waits for.
+    let own = server.handle.create_room(room_config(&game, 2)).expect("a room");
+    server.handle.set_room_visibility(own, Shown::Public).expect("it is there");
+    server.stop().await;
+
+    let server = Server::start(folder.config(Durability::EveryFrame));
+    let shown = |server: &Server, code| server.handle.room_lobby(code).expect("it was restored").visibility;
+    let all = [codes[0], codes[1], codes[2], own].map(|code| shown(&server, code));
+    assert_eq!(all, [Shown::Public, Shown::Public, Shown::Private, Shown::Public]);
+    for (room, other) in [(0, 1), (1, 2), (2, 0)] {
+        let code = &rooms[room].info.code;
+        let foreign = lobby(&server).set_lock(code, &rooms[other].key, RoomLock::Locked).await;
+        assert_eq!(refused(foreign), (401, "room-key".to_owned()));
+        let locked = lobby(&server).set_lock(code, &rooms[room].key, RoomLock::Locked).await.expect("its key");
+        assert_eq!(locked.lock, RoomLock::Locked);
+    }
+    let (code, key) = (&rooms[0].info.code, &rooms[0].key);
+    lobby(&server).set_visibility(code, key, Visibility::Private).await.expect("its key");
+    server.stop().await;
+
+    // What is changed after a restart is kept too, and so is the lock. Without a file that can be read the room lives on, private.
+    let file = folder.0.join("rooms").join(codes[1].to_string()).join("lobby.json");
+    std::fs::write(file, b"{}").expect("it is there");
+    let server = Server::start(folder.config(Durability::EveryFrame));
+    assert_eq!([codes[0], codes[1]].map(|code| shown(&server, code)), [Shown::Private; 2]);
+    assert!(server.handle.room_lobby(codes[0]).expect("it is there").locked);
+    let lost = lobby(&server).set_lock(&rooms[1].info.code, &rooms[1].key, RoomLock::Open).await;
+    assert_eq!(refused(lost), (401, "room-key".to_owned()));
+    assert_eq!(lobby(&server).set_lock(code, key, RoomLock::Open).await.expect("its key").lock, RoomLock::Open);
     server.stop().await;
 }

@@ -15,22 +15,27 @@ use crate::game::{Scripted, descriptor, factory};
 use crate::raw::{Answer, Raw, RawEnd, exchange, open_pipe};
 use crate::server::{Server, client_is, local_config, room_is, soon};
 
-const PUBLIC: CreateOptions = CreateOptions {
+pub const PUBLIC: CreateOptions = CreateOptions {
     hard_tolerance_ticks: None,
     checksum_cadence_ticks: None,
     grace_millis: None,
     visibility: Some(Visibility::Public),
+    seats: None,
+    start: None,
+    pause: None,
+    reconfigure: None,
+    max_observers: None,
 };
 
-fn code_of(code: &RoomCode) -> Code {
+pub fn code_of(code: &RoomCode) -> Code {
     code.as_str().parse().expect("a code is a code")
 }
 
-fn lobby(server: &Server) -> Lobby {
+pub fn lobby(server: &Server) -> Lobby {
     Lobby::new(server.address.to_string())
 }
 
-fn refused(result: Result<impl std::fmt::Debug, HttpError>) -> (u16, String) {
+pub fn refused(result: Result<impl std::fmt::Debug, HttpError>) -> (u16, String) {
     match result {
         Err(HttpError::Refused { status, code, .. }) => (status, code),
         other => panic!("{other:?}"),
@@ -38,7 +43,7 @@ fn refused(result: Result<impl std::fmt::Debug, HttpError>) -> (u16, String) {
 }
 
 /// The end of a client that the room does not take.
-async fn refusal_of(client: NetClient) -> Refusal {
+pub async fn refusal_of(client: NetClient) -> Refusal {
     match soon("the client ends", client.join()).await.expect("no panic").end {
         NetEnd::Machine(EndReason::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),

@@ -14,6 +14,7 @@ mod lobby;
 mod matches;
 mod operators;
 mod origins;
+mod policies;
 mod raw;
 mod refusals;
 mod server;

@@ -64,6 +64,13 @@ fn a_service_and_two_players_are_three_processes_of_one_match() {
 }
 
 #[test]
+fn a5_a_created_room_has_bots_on_its_last_seats_and_needs_nobody_there() {
+    let service = Serving::start(&["--open"]);
+    let said = Playing::start(&service, &["--create", "--seats", "3", "--bots", "2", "--seconds", "2"]).finish();
+    assert!(line(&said, "seat ").starts_with("seat 0 of 3, 121 ticks confirmed"), "{said}");
+}
+
+#[test]
 fn what_can_not_be_played_is_refused() {
     let service = Serving::start(&["--open"]);
     let address = ["--address", &service.address];
@@ -75,6 +82,8 @@ fn what_can_not_be_played_is_refused() {
     refused(&["--bot", "AAAA-AAAA", "--create"], &["--create"]);
     refused(&["--bot", "AAAA-AAAA", "--seats", "3"], &["--seats", "CODE"]);
     refused(&["--bot", "--create", "--seats", "9"], &["--seats", "2..=8"]);
+    refused(&["--bot", "AAAA-AAAA", "--bots", "1"], &["--bots", "CODE"]);
+    refused(&["--bot", "--create", "--bots", "2"], &["--bots 2 leaves no seat"]);
     refused(&["--bot", "../health"], &["room code"]);
     refused(&["--bot", "AAAA-AAAA"], &["there is no such room"]);
     let nowhere = scratch("no-such-folder").join("play.replay");

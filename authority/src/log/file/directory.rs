@@ -148,13 +148,13 @@ fn make(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-pub(super) fn sync_names(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_names(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
 /// A directory can't be opened as a file elsewhere; there the file system orders names itself.
 #[cfg(not(unix))]
-pub(super) fn sync_names(_: &Path) -> io::Result<()> {
+pub(crate) fn sync_names(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

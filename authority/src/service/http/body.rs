@@ -8,6 +8,7 @@ use retick_core::seat::SeatCount;
 use serde::Deserialize;
 
 use super::error::ApiError;
+use super::policies::{Policies, SeatsBody, StartBody, WhoBody};
 use crate::room::RoomConfig;
 use crate::service::listing::Visibility;
 
@@ -47,6 +48,11 @@ struct CreateBody<'a> {
     hard_tolerance_ticks: Option<u16>,
     checksum_cadence_ticks: Option<u32>,
     grace_millis: Option<u64>,
+    seat_policy: Option<SeatsBody>,
+    start: Option<StartBody>,
+    pause: Option<WhoBody>,
+    reconfigure: Option<WhoBody>,
+    max_observers: Option<u16>,
     visibility: Option<Name>,
 }
 
@@ -64,6 +70,11 @@ struct MatchBody<'a> {
     hard_tolerance_ticks: Option<u16>,
     checksum_cadence_ticks: Option<u32>,
     grace_millis: Option<u64>,
+    seat_policy: Option<SeatsBody>,
+    start: Option<StartBody>,
+    pause: Option<WhoBody>,
+    reconfigure: Option<WhoBody>,
+    max_observers: Option<u16>,
 }
 
 #[derive(Deserialize)]
@@ -89,6 +100,7 @@ struct Rules {
     hard_tolerance_ticks: Option<u16>,
     checksum_cadence_ticks: Option<u32>,
     grace_millis: Option<u64>,
+    policies: Policies,
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
@@ -97,26 +109,32 @@ fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
 
 /// The room that `body` asks for. Whether its config contradicts itself is for the room to say.
 pub(super) fn create(body: &[u8], greeting_millis: u64) -> Result<CreateRequest, ApiError> {
-    let CreateBody { descriptor, hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, visibility } = read(body)?;
-    let rules = Rules { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis };
-    let config = config(&descriptor, &rules, greeting_millis)?;
+    let body: CreateBody<'_> = read(body)?;
+    let CreateBody { descriptor, visibility, hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, .. } = body;
+    let CreateBody { seat_policy: seats, start, pause, reconfigure, max_observers, .. } = body;
+    let policies = Policies { seats, start, pause, reconfigure, max_observers };
+    let rules = Rules { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, policies };
+    let config = config(&descriptor, rules, greeting_millis)?;
     Ok(CreateRequest { config, visibility: visibility.map(|Name(visibility)| visibility).unwrap_or_default() })
 }
 
 /// The quick match that `body` asks for. With a descriptor its identity and config need not be said, but may not differ.
 pub(super) fn quick_match(body: &[u8], greeting_millis: u64) -> Result<MatchRequest, ApiError> {
-    let MatchBody { identity, config_digest, seats, descriptor, .. } = &read::<MatchBody<'_>>(body)?;
-    let MatchBody { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, .. } = read(body)?;
+    let body: MatchBody<'_> = read(body)?;
+    let MatchBody { identity, config_digest, seats, descriptor, .. } = body;
+    let MatchBody { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, .. } = body;
+    let MatchBody { seat_policy, start, pause, reconfigure, max_observers, .. } = body;
+    let policies = Policies { seats: seat_policy, start, pause, reconfigure, max_observers };
     let malformed = ApiError::Json { line: 0, column: 0 };
     let identity = identity.as_deref().map(|text| text.parse::<Identity>()).transpose().map_err(|_| malformed)?;
     let digest = config_digest.as_deref().map(|text| text.parse::<Digest>()).transpose().map_err(|_| malformed)?;
     let seats = seats.map(|seats| SeatCount::new(seats).ok_or(malformed)).transpose()?;
-    let rules = Rules { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis };
+    let rules = Rules { hard_tolerance_ticks, checksum_cadence_ticks, grace_millis, policies };
     let Some(descriptor) = descriptor else {
         let (Some(identity), Some(config_digest)) = (identity, digest) else { return Err(malformed) };
         return Ok(MatchRequest { identity, config_digest, seats, create: None });
     };
-    let config = config(descriptor, &rules, greeting_millis)?;
+    let config = config(&descriptor, rules, greeting_millis)?;
     let found = &config.descriptor;
     let (own_identity, own_digest) = (found.identity(), found.config().digest());
     let differs = identity.is_some_and(|identity| identity != own_identity)
@@ -135,7 +153,7 @@ pub(super) fn change(body: &[u8]) -> Result<ChangeRequest, ApiError> {
     Ok(ChangeRequest { locked, visibility: visibility.map(|Name(visibility)| visibility) })
 }
 
-fn config(descriptor: &str, asked: &Rules, greeting_millis: u64) -> Result<RoomConfig, ApiError> {
+fn config(descriptor: &str, asked: Rules, greeting_millis: u64) -> Result<RoomConfig, ApiError> {
     let bytes = decode_hex(descriptor).ok_or(ApiError::Hex)?;
     let mut config = RoomConfig::new(MatchDescriptor::from_bytes(&bytes).map_err(ApiError::Descriptor)?);
     let rules = &mut config.rules;
@@ -146,6 +164,7 @@ fn config(descriptor: &str, asked: &Rules, greeting_millis: u64) -> Result<RoomC
     if config.grace_millis > MAX_GRACE_MILLIS {
         return Err(ApiError::Grace { millis: config.grace_millis });
     }
+    asked.policies.apply(&mut config)?;
     Ok(config)
 }
 

@@ -8,7 +8,9 @@ use retick_core::identity::DescriptorError;
 use serde_json::json;
 
 use super::body::{MAX_CREATE_BODY_BYTES, MAX_GRACE_MILLIS};
+use super::policies::MAX_OBSERVERS_ASKED;
 use super::rooms::MAX_LISTED_ROOMS;
+use crate::room::MAX_COUNTDOWN_MILLIS;
 use crate::service::error::CreateRoomError;
 
 /// Why a request is refused.
@@ -38,6 +40,16 @@ pub(in crate::service) enum ApiError {
     Descriptor(DescriptorError),
     #[error("a grace of {millis} ms, where {MAX_GRACE_MILLIS} are allowed")]
     Grace { millis: u64 },
+    #[error("a bot on seat {seat}, which the match does not have, or which stands there twice")]
+    BotSeat { seat: u8 },
+    #[error("bots on all seats, and nobody may claim one")]
+    NoSeatForAnyone,
+    #[error("a start with {seats} seats, which is none or more than the match has")]
+    StartSeats { seats: u8 },
+    #[error("a countdown of {millis} ms, where {MAX_COUNTDOWN_MILLIS} are allowed")]
+    Countdown { millis: u32 },
+    #[error("{observers} observers, where {MAX_OBSERVERS_ASKED} are allowed")]
+    Observers { observers: u16 },
     #[error("the descriptor is of another identity, config or number of seats than is asked for")]
     OtherMatch,
     #[error("no room of this identity and config has a free seat, and no descriptor was given to make one")]
@@ -69,6 +81,11 @@ impl ApiError {
             ApiError::Hex => (StatusCode::BAD_REQUEST, "malformed-hex"),
             ApiError::Descriptor(_) => (StatusCode::BAD_REQUEST, "malformed-descriptor"),
             ApiError::Grace { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "grace-too-long"),
+            ApiError::BotSeat { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bot-seat"),
+            ApiError::NoSeatForAnyone => (StatusCode::UNPROCESSABLE_ENTITY, "no-seat-for-anyone"),
+            ApiError::StartSeats { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "start-seats"),
+            ApiError::Countdown { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "countdown-too-long"),
+            ApiError::Observers { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "too-many-observers"),
             ApiError::OtherMatch => (StatusCode::UNPROCESSABLE_ENTITY, "other-match"),
             ApiError::NoMatch => (StatusCode::NOT_FOUND, "no-match"),
             ApiError::CreateToken => (StatusCode::UNAUTHORIZED, "create-token"),

@@ -3,6 +3,7 @@
 mod body;
 mod error;
 mod play;
+mod policies;
 mod rooms;
 
 pub use body::MAX_CREATE_BODY_BYTES;
@@ -43,6 +44,7 @@ pub(super) fn router(hub: Arc<Hub>) -> Router {
         .route("/rooms", get(rooms::list).post(rooms::create))
         .route("/rooms/{code}", get(rooms::info).patch(rooms::change))
         .route("/rooms/{code}/play", get(play::play))
+        .route("/rooms/{code}/settlement", get(rooms::settlement))
         .fallback(async || ApiError::NoSuchPath)
         .method_not_allowed_fallback(async || ApiError::Method)
         .layer(DefaultBodyLimit::max(MAX_CREATE_BODY_BYTES))

@@ -1,7 +1,5 @@
 //! The lobby over HTTP: making, finding, listing and locking rooms (V1).
 
-use std::sync::PoisonError;
-
 use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -11,13 +9,14 @@ use tokio::time::Instant;
 
 use super::body::{self, ChangeRequest, CreateRequest, MatchRequest};
 use super::error::ApiError;
+use super::policies;
 use super::{CodePath, SharedHub, authorise_creation, bearer, find, read_body, take_rate};
 use crate::service::address::Peer;
 use crate::service::code::RoomCode;
 use crate::service::hub::{Hub, NewRoom, RoomEntry};
 use crate::service::listing::{ReservationId, RoomKey, Visibility};
 use crate::service::serving::Origin;
-use crate::service::status::{RoomInfo, RoomPhase, RoomStatus};
+use crate::service::status::{RoomInfo, RoomPhase, RoomSettlement, RoomStatus};
 
 /// Most rooms in one answer.
 pub(super) const MAX_LISTED_ROOMS: usize = 100;
@@ -48,6 +47,19 @@ pub(super) async fn info(State(hub): SharedHub, code: CodePath) -> Result<Json<V
     Ok(Json(answer))
 }
 
+/// `GET /rooms/{code}/settlement`: how the match ended, as far as its players agree (A15).
+pub(super) async fn settlement(State(hub): SharedHub, code: CodePath) -> Result<Json<Value>, ApiError> {
+    let entry = find(&hub, code)?;
+    let settlement = entry.status.borrow().settlement.clone();
+    Ok(Json(match settlement {
+        RoomSettlement::Open => json!({ "settlement": "open" }),
+        RoomSettlement::Agreed { tick, result } => {
+            json!({ "settlement": "agreed", "tick": tick.index(), "result": hex(&result) })
+        }
+        RoomSettlement::Disputed => json!({ "settlement": "disputed" }),
+    }))
+}
+
 /// `PATCH /rooms/{code}`, by who has the room's key.
 pub(super) async fn change(State(hub): SharedHub, code: CodePath, request: Request) -> Result<Json<Value>, ApiError> {
     let entry = find(&hub, code)?;
@@ -60,7 +72,8 @@ pub(super) async fn change(State(hub): SharedHub, code: CodePath, request: Reque
         entry.set_locked(locked).await.map_err(|_| ApiError::NoSuchRoom)?;
     }
     if let Some(visibility) = visibility {
-        entry.listing.set_visibility(visibility);
+        // An answer says that it is written down, unless the disk refused.
+        let _ = hub.set_visibility(&entry, visibility).await;
     }
     Ok(Json(describe(&entry)))
 }
@@ -124,20 +137,22 @@ pub(super) async fn quick_match(
     if hub.is_draining() {
         return Err(crate::service::error::CreateRoomError::Stopping.into());
     }
-    // One caller looks, and makes a room if it must, before the next one looks.
-    let _matching = hub.matching.lock().unwrap_or_else(PoisonError::into_inner);
     let fits = |entry: &RoomEntry| {
         let RoomInfo { identity: theirs, config_digest: digest, seats: count, .. } = entry.info;
         theirs == identity && digest == config_digest && seats.is_none_or(|seats| seats == count)
     };
-    if let Some((entry, reservation)) = find_seat(&hub, fits) {
-        return Ok((StatusCode::OK, Json(with_reservation(describe(&entry), reservation))));
-    }
-    let config = create.ok_or(ApiError::NoMatch)?;
-    let (code, key) = hub.create(NewRoom { config, log: None, visibility: Visibility::Public, creator })?;
-    let entry = hub.find(code).ok_or(ApiError::NoSuchRoom)?;
-    let reservation = reserve(&hub, &entry).ok_or(ApiError::NoSuchRoom)?;
-    Ok((StatusCode::CREATED, Json(with_key(with_reservation(describe(&entry), reservation), &key))))
+    let find = || {
+        let (entry, reservation) = find_seat(&hub, fits)?;
+        Some(Ok((StatusCode::OK, Json(with_reservation(describe(&entry), reservation)))))
+    };
+    let make = || {
+        let config = create.ok_or(ApiError::NoMatch)?;
+        let (code, key) = hub.create(NewRoom { config, log: None, visibility: Visibility::Public, creator })?;
+        let entry = hub.find(code).ok_or(ApiError::NoSuchRoom)?;
+        let reservation = reserve(&hub, &entry).ok_or(ApiError::NoSuchRoom)?;
+        Ok((StatusCode::CREATED, Json(with_key(with_reservation(describe(&entry), reservation), &key))))
+    };
+    hub.matching.find_or_make(find, make)
 }
 
 /// A seat in the fullest room that has one, so that matches begin.
@@ -169,10 +184,10 @@ fn open_seats(entry: &RoomEntry) -> usize {
 
 /// What a joiner needs to know before it opens a WebSocket.
 fn describe(entry: &RoomEntry) -> Value {
-    let RoomInfo { code, kind, protocol, identity, config_digest, descriptor_digest, seats, tick_rate, rules } =
+    let RoomInfo { code, kind, protocol, identity, config_digest, descriptor_digest, seats, tick_rate, rules, .. } =
         entry.info;
     let status: &RoomStatus = &entry.status.borrow();
-    json!({
+    let mut answer = json!({
         "code": code.to_string(),
         "kind": kind.name(),
         "protocol": protocol,
@@ -188,7 +203,9 @@ fn describe(entry: &RoomEntry) -> Value {
         "frontier": status.frontier.index(),
         "visibility": entry.listing.visibility().name(),
         "locked": status.locked,
-    })
+    });
+    policies::describe(&mut answer, &entry.info.settings);
+    answer
 }
 
 fn with_key(mut answer: Value, key: &RoomKey) -> Value {
