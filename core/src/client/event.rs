@@ -156,7 +156,8 @@ pub enum EndReason {
     /// The session faulted.
     #[error("{0}")]
     Fault(SessionFault),
-    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`], or [`MAX_HELD_BYTES`].
+    /// More came than is held while the game prepares the match: [`MAX_HELD_MESSAGES`](super::MAX_HELD_MESSAGES), or
+    /// [`MAX_HELD_BYTES`](super::MAX_HELD_BYTES).
     #[error("the preparation took too long: more came than is held")]
     PreparationOverflow,
     /// The room sent bytes that are no message.
