@@ -19,5 +19,6 @@ mod lenient;
 mod native;
 mod replay;
 mod runner;
+mod runner_preparation;
 mod snapshot;
 mod witness;
