@@ -127,7 +127,7 @@ impl Connections {
     }
 
     /// How many watch without a seat.
-    pub(super) fn watcher_count(&self) -> usize {
+    pub(super) fn observer_count(&self) -> usize {
         let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
         self.by_id.values().filter(watches).count()
     }

@@ -115,7 +115,7 @@ impl Room {
 
     /// Connections that watch without a seat (A14).
     pub fn observer_count(&self) -> usize {
-        self.connections.watcher_count()
+        self.connections.observer_count()
     }
 
     /// Whether the room has ended.

@@ -331,7 +331,7 @@ impl Room {
                 self.stats.over_budget_connections += 1;
                 self.eject(connection, CloseReason::Budget);
             }
-            Stage::Watching { greeted_after, .. } => self.handle_watcher_message(connection, greeted_after, bytes),
+            Stage::Watching { greeted_after, .. } => self.handle_observer_message(connection, greeted_after, bytes),
             Stage::Seated { seat, greeted_after, .. } => {
                 let from = messages::Sender { connection, seat, greeted_after };
                 self.handle_seated_message(from, bytes, now);

@@ -18,17 +18,17 @@ impl Room {
         if self.is_locked {
             return Err(Refusal::Locked);
         }
-        if self.connections.watcher_count() >= usize::from(self.config.max_observers) {
+        if self.connections.observer_count() >= usize::from(self.config.max_observers) {
             return Err(Refusal::Observers);
         }
         self.check_history(generation, next, fence)?;
-        self.await_watcher_tail(connection, (generation, next, fence));
+        self.await_observer_tail(connection, (generation, next, fence));
         Ok(())
     }
 
     /// What an observer sends. It may ask for the clock and go; it says that it is ready, which nobody waits for. Whatever else is
     /// for players is counted and ignored.
-    pub(super) fn handle_watcher_message(&mut self, connection: ConnectionId, greeted_after: u64, bytes: &[u8]) {
+    pub(super) fn handle_observer_message(&mut self, connection: ConnectionId, greeted_after: u64, bytes: &[u8]) {
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Ping { sent_micros, .. }) => {
                 let (clock, counters) = (self.room_clock(), SeatCounters::default());

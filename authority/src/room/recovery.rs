@@ -43,7 +43,7 @@ pub(super) struct Recovery {
     /// Seats whose client brought frames that prove nothing.
     unproved: SeatSet,
     /// The same of those who watch; nobody waits for them.
-    watchers: Vec<(ConnectionId, Claimed)>,
+    observers: Vec<(ConnectionId, Claimed)>,
     /// Where the match's clock stands still, if it was stopped.
     paused: Option<Moment>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Recovery {
 impl Recovery {
     fn new(end: RoomTime, proved: ProvedLine, seats: SeatCount, paused: Option<Moment>) -> Recovery {
         let claimed = vec![Claimed::default(); seats.count()];
-        Recovery { end, proved, claimed, unproved: SeatSet::EMPTY, watchers: Vec::new(), paused }
+        Recovery { end, proved, claimed, unproved: SeatSet::EMPTY, observers: Vec::new(), paused }
     }
 
     /// When the window ends at the latest.
@@ -107,7 +107,7 @@ impl Room {
     }
 
     /// The same of one who watches.
-    pub(super) fn await_watcher_tail(
+    pub(super) fn await_observer_tail(
         &mut self,
         connection: ConnectionId,
         (generation, next, fence): (Generation, Tick, Option<u32>),
@@ -115,8 +115,8 @@ impl Room {
         let is_current = generation == self.config.descriptor.generation();
         if let Some(recovery) = self.recovery.as_mut().filter(|_| is_current) {
             // As many as watch at once, and each that has gone.
-            recovery.watchers.retain(|(watcher, _)| self.connections.contains(*watcher));
-            recovery.watchers.push((connection, Claimed { next, fence }));
+            recovery.observers.retain(|(observer, _)| self.connections.contains(*observer));
+            recovery.observers.push((connection, Claimed { next, fence }));
         }
     }
 
@@ -161,7 +161,7 @@ impl Room {
     fn end_recovery(&mut self) {
         let Some(recovery) = &self.recovery else { return };
         let (paused, reach, lost) = (recovery.paused, recovery.proved.reach(), self.frontier());
-        let mut returned: Vec<(ConnectionId, Claimed)> = recovery.watchers.clone();
+        let mut returned: Vec<(ConnectionId, Claimed)> = recovery.observers.clone();
         let claims = self.seats.iter().zip(&recovery.claimed);
         returned.extend(claims.filter_map(|(slot, claimed)| Some((slot.connection?, *claimed))));
         self.adopt_tail();
