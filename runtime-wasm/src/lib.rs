@@ -92,7 +92,6 @@ pub mod normalise;
 pub mod pages;
 mod runtime;
 mod tracking;
-pub mod tree;
 
 pub use cache::{DirectoryRefusal, ModuleCache};
 pub use contents::{Contents, Export, ExportKind};

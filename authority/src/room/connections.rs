@@ -60,6 +60,8 @@ pub(super) struct Connection {
     pub(super) budget: TokenBucket,
     /// Who it is, when whoever stands before the room knows (V1).
     pub(super) player: Option<PlayerId>,
+    /// Whether it is the room's own referee (A13).
+    pub(super) is_referee: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +85,8 @@ impl Connections {
 
     pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
         let budget = TokenBucket::full(self.messages_per_second, now);
-        self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None });
+        self.by_id
+            .insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None, is_referee: false });
     }
 
     pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
@@ -126,9 +129,10 @@ impl Connections {
         self.by_id.iter().filter(move |(_, connection)| live(connection)).map(|(id, _)| *id)
     }
 
-    /// How many watch without a seat.
+    /// How many watch without a seat, but for the referee.
     pub(super) fn observer_count(&self) -> usize {
-        let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
+        let watches =
+            |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. }) && !connection.is_referee;
         self.by_id.values().filter(watches).count()
     }
 
