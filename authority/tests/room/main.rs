@@ -16,6 +16,7 @@ mod observers;
 mod ordering;
 mod reconfiguring;
 mod reconnecting;
+mod referee;
 mod remembering;
 mod reports;
 mod restoring;

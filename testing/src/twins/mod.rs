@@ -21,6 +21,7 @@ mod floats;
 mod leaks;
 mod noisy;
 mod padded;
+mod planted;
 mod push;
 
 pub use clocked::{WallClocked, wall_clocked_factory};
@@ -30,6 +31,7 @@ pub use floats::{FloatLeft, Floats, NanBits, RawFloats, ZeroSign, floats_factory
 pub use leaks::{HonestCounter, Leak, Leaky, SharedCell, SkippedField, StaticCounter, twin_factory};
 pub use noisy::{FirstExecution, Noise, Noisy, Numbered, Steady, Unencoded, noisy_factory};
 pub use padded::{LogicalForm, Narrow, Padded, RawForm, Saving, Wide, padded_factory};
+pub use planted::{Place, Plant, PlantedFactory, Reach};
 pub use push::{OrderedIds, ProbedIds, Push, PushIds, RandomIds, push_factory};
 
 use retick_core::config::ConfigSchema;
