@@ -147,7 +147,7 @@ impl Room {
     /// A9: to everyone else who was greeted; never in a frame.
     fn handle_ephemeral(&mut self, from: Sender, payload: &[u8], now: Moment) {
         let slot = &mut self.seats[from.seat.index()];
-        if !slot.ephemeral_budget.take(now) {
+        if !slot.ephemeral_budget.take(now) || self.outbox.is_held_up() {
             slot.stats.dropped_ephemerals += 1;
             return;
         }

@@ -105,7 +105,7 @@ pub use donation::{
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use history::SEGMENT_FRAMES;
 pub use life::{PauseError, StartError};
-pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use outbox::{MAX_HELD_BYTES, MAX_UNPERSISTED_RECORDS};
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
@@ -159,7 +159,8 @@ use settlement::Results;
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
 /// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
-/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// (A1). Ticks, graces and greetings are measured on it; ticks stand still in a pause, and while
+/// [too many records](MAX_UNPERSISTED_RECORDS) wait. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///
@@ -281,7 +282,7 @@ impl Room {
             previous: frame(),
             release: Release::default(),
             replayed: [frame(), frame()],
-            outbox: Outbox::new(config.durability),
+            outbox: Outbox::new(config.durability, look_ahead),
             stats: RoomStats::default(),
             config,
         })
@@ -354,7 +355,7 @@ impl Room {
         if self.phase == Phase::Closed {
             return;
         }
-        self.clock.advance(now);
+        self.advance_clock(now);
         self.expire_greetings();
         self.end_recovery_if_due();
         self.expire_graces();
@@ -363,6 +364,18 @@ impl Room {
         self.run_donation();
         self.send_history();
         self.send_roster_if_changed();
+    }
+
+    /// Moves the room's clock. That of the match stands still while too many records wait: what nobody can be told of is not played
+    /// either, by substitutes for everyone (A1).
+    fn advance_clock(&mut self, now: Moment) {
+        let before = self.clock.time();
+        self.clock.advance(now);
+        if let Phase::Running { origin } = &mut self.phase
+            && self.outbox.is_saturated()
+        {
+            *origin = origin.plus_nanos(self.clock.time().since(before).as_nanos());
+        }
     }
 
     /// The log has kept every record up to this number (A12).
@@ -416,6 +429,7 @@ impl Room {
     /// Where the generation's clock would be now, if it runs.
     fn room_clock(&self) -> Option<RoomClock> {
         let position = match self.phase {
+            Phase::Running { origin } if self.outbox.is_saturated() => self.clock.time().since(origin),
             Phase::Running { origin } => self.clock.present().since(origin),
             Phase::Paused { position } => position,
             Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => return None,
