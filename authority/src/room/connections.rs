@@ -133,12 +133,26 @@ impl Connections {
     }
 
     /// The feeds of everyone who was let in.
+    /// Whether this one was let in without a seat.
+    pub(super) fn watches(&self, id: ConnectionId) -> bool {
+        self.by_id.get(&id).is_some_and(|connection| matches!(connection.stage, Stage::Watching { .. }))
+    }
+
     pub(super) fn feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, &mut Feed)> {
         self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
             Stage::Seated { feed, .. } | Stage::Watching { feed, .. } => Some((*id, feed)),
             Stage::Greeting { .. } => None,
         })
     }
+    /// The feeds of everyone who was let in, and whether each only watches.
+    pub(super) fn watched_feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, bool, &mut Feed)> {
+        self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
+            Stage::Seated { feed, .. } => Some((*id, false, feed)),
+            Stage::Watching { feed, .. } => Some((*id, true, feed)),
+            Stage::Greeting { .. } => None,
+        })
+    }
+
 
     /// A connection whose greeting is overdue at `time`.
     pub(super) fn overdue(&self, time: RoomTime) -> Option<ConnectionId> {
