@@ -33,6 +33,9 @@ impl Room {
         self.prove_token(seat);
         match ClientMessage::decode(bytes) {
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
+            Ok(ref message) if is_request(message) && !self.seats[seat.index()].request_budget.take(now) => {
+                self.stats.refused_requests += 1;
+            }
             Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
                 self.seats[seat.index()].report_rollbacks(rollbacks);
                 self.handle_ping(from, sent_micros);
@@ -136,7 +139,7 @@ impl Room {
             && request.payload.len() <= most
             && in_order
             && slot.takes_part();
-        if !valid || self.commands.is_full(request.payload.len()) || !slot.command_budget.take(now) {
+        if !valid || self.commands.is_full(seat, request.payload.len()) || !slot.command_budget.take(now) {
             slot.stats.counters.rejected_commands += 1;
             return;
         }
@@ -158,6 +161,18 @@ impl Room {
 
 /// Whether a message is part of a snapshot's way (A7).
 const fn is_transfer(message: &ClientMessage<'_>) -> bool {
+/// Whether a message asks for what everyone is told of, so that it has a rate of its own (A11).
+const fn is_request(message: &ClientMessage<'_>) -> bool {
+    matches!(
+        message,
+        ClientMessage::Vote { .. }
+            | ClientMessage::Start
+            | ClientMessage::Pause { .. }
+            | ClientMessage::Reconfigure { .. }
+            | ClientMessage::Result { .. }
+    )
+}
+
     matches!(
         message,
         ClientMessage::SnapshotOffer(_)

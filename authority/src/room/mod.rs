@@ -87,7 +87,7 @@ pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CA
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
 pub use commands::{
     COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME, MAX_QUEUED_COMMAND_BYTES,
-    MAX_QUEUED_COMMANDS,
+    MAX_QUEUED_COMMANDS, REQUESTS_PER_SECOND,
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
@@ -271,7 +271,7 @@ impl Room {
             is_locked: false,
             roster_changed: false,
             connections: Connections::new(config.message_budget()),
-            commands: CommandQueue::default(),
+            commands: CommandQueue::new(descriptor.seats()),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             results: Results::default(),
             history: History::new(descriptor.seats()),
