@@ -163,6 +163,13 @@ pub enum Record<'a> {
         /// Why.
         cause: ClosedCause,
     },
+    /// Two reports of a state differed (A8): no result of this generation is agreed any more.
+    Desync {
+        /// The generation.
+        generation: Generation,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
 }
 
 impl<'a> Record<'a> {

@@ -127,8 +127,8 @@ impl Room {
         let Some(holder) = &mut slot.holder else { return Err(Refusal::Token) };
         holder.epoch = epoch.unwrap_or(holder.epoch);
         if !matches!(holder.hold, Hold::Active(_)) {
-            // Whoever did not take part yet verifies the greeting again, and says so.
-            holder.hold = Hold::Joining;
+            // Whoever did not take part yet verifies the greeting again, and says so. Its vote was the old transport's.
+            (holder.hold, holder.wants_start) = (Hold::Joining, true);
         }
         holder.awaited = restarting;
         // A token that its owner may not have received is not counted as one: it is given out again.

@@ -10,6 +10,7 @@ use super::Room;
 use super::event::{ConnectionId, RoomEvent};
 use super::inputs::Delivery;
 use super::reports::Reported;
+use crate::log::Record;
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +33,10 @@ impl Room {
         // Whatever it is, its sender has received the greeting, and the token in it.
         self.prove_token(seat);
         match ClientMessage::decode(bytes) {
-            Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
             Ok(ref message) if is_request(message) && !self.seats[seat.index()].request_budget.take(now) => {
                 self.stats.refused_requests += 1;
             }
+            Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
             Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
                 self.seats[seat.index()].report_rollbacks(rollbacks);
                 self.handle_ping(from, sent_micros);
@@ -124,6 +125,7 @@ impl Room {
 
     fn announce_desync(&mut self, generation: Generation, tick: Tick) {
         self.stats.desyncs += 1;
+        self.outbox.persist(&Record::Desync { generation, tick });
         let values = List(self.reports.values(tick).to_vec());
         self.outbox.transmit(self.connections.greeted(), &RoomMessage::Desync { generation, tick, values });
         self.outbox.event(RoomEvent::Desync { tick });
@@ -159,8 +161,6 @@ impl Room {
     }
 }
 
-/// Whether a message is part of a snapshot's way (A7).
-const fn is_transfer(message: &ClientMessage<'_>) -> bool {
 /// Whether a message asks for what everyone is told of, so that it has a rate of its own (A11).
 const fn is_request(message: &ClientMessage<'_>) -> bool {
     matches!(
@@ -173,6 +173,8 @@ const fn is_request(message: &ClientMessage<'_>) -> bool {
     )
 }
 
+/// Whether a message is part of a snapshot's way (A7).
+const fn is_transfer(message: &ClientMessage<'_>) -> bool {
     matches!(
         message,
         ClientMessage::SnapshotOffer(_)
