@@ -519,10 +519,19 @@ fn a12_a_connection_gives_back_so_many_messages_and_no_more() {
 /// A match of which two machines disagreed has no result, whatever its players say after a restart.
 #[test]
 fn a12_a_desync_is_not_forgotten() {
+    for sums_up in [false, true] {
+        check_that_a_desync_is_known(sums_up);
+    }
+}
+
+fn check_that_a_desync_is_known(sums_up: bool) {
     let (mut game, clients) = Match::started(durable(2));
     play(&mut game, &clients, 10);
     game.report(clients[0], 1, b"one");
     game.report(clients[1], 1, b"other");
+    if sums_up {
+        game.forget();
+    }
     game.restart(u64::MAX, Durability::EveryFrame);
     let back = return_all(&mut game, &clients);
     play(&mut game, &back, 10);
