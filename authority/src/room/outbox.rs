@@ -11,8 +11,8 @@ use super::fifo::Fifo;
 use crate::log::{FIRST_SEQUENCE, Record};
 
 /// Most records that may wait for [`Room::handle_persisted`](super::Room::handle_persisted) before the match's clock stands still; with
-/// [`Durability::Interval`], where frames don't wait for their records, behind one that something waits for. It stands still earlier where a seat may not buffer inputs for so many ticks (A4): nobody has
-/// inputs for ticks beyond, while nothing is heard of the room.
+/// [`Durability::Interval`], where frames don't wait for their records, behind one that something waits for. It stands still earlier
+/// where a seat may not buffer inputs for so many ticks (A4): nobody has inputs for ticks beyond, while nothing is heard of the room.
 pub const MAX_UNPERSISTED_RECORDS: u64 = 1024;
 /// Once so many bytes wait for a record, ephemerals are dropped, and no history is sent.
 pub const MAX_HELD_BYTES: usize = 1 << 20;
