@@ -67,6 +67,8 @@ pub(super) enum Judgement {
 pub(super) struct Reports {
     cadence_ticks: u64,
     states: VecDeque<State>,
+    /// Whether any two reports have ever differed, in this run or an earlier one.
+    has_desync: bool,
     /// Desyncs about which nobody knows who is wrong.
     undecided: u64,
     /// Every seat that was ever named wrong.
@@ -76,7 +78,8 @@ pub(super) struct Reports {
 impl Reports {
     pub(super) fn new(cadence_ticks: u32) -> Reports {
         let states = VecDeque::with_capacity(MAX_REPORT_TICKS);
-        Reports { cadence_ticks: u64::from(cadence_ticks), states, undecided: 0, wrong: SeatSet::EMPTY }
+        let (cadence_ticks, wrong) = (u64::from(cadence_ticks), SeatSet::EMPTY);
+        Reports { cadence_ticks, states, has_desync: false, undecided: 0, wrong }
     }
 
     /// Notes that `tick` is confirmed with these human seats. If it is on the cadence, its state can be reported from now on.
@@ -106,6 +109,7 @@ impl Reports {
         let differs = state.values.iter().any(|(_, other)| *other != checksum);
         let first_desync = !state.desync && (differs || state.referee.is_some_and(|right| right != checksum));
         state.desync |= first_desync;
+        self.has_desync |= first_desync;
         self.undecided += u64::from(first_desync);
         if first_desync { Reported::Desync } else { Reported::Kept }
     }
@@ -122,6 +126,7 @@ impl Reports {
         }
         let first_desync = !state.desync && state.values.iter().any(|(_, other)| *other != checksum);
         state.desync |= first_desync;
+        self.has_desync |= first_desync;
         self.undecided += u64::from(first_desync);
         if first_desync { Reported::Desync } else { Reported::Kept }
     }
@@ -194,6 +199,17 @@ impl Reports {
     /// Whether any two reports have ever differed, and nobody knows who was wrong.
     pub(super) fn has_undecided_desync(&self) -> bool {
         self.undecided > 0
+    }
+
+    /// Whether any two reports have ever differed.
+    pub(super) fn has_desync(&self) -> bool {
+        self.has_desync
+    }
+
+    /// Two reports of a state that was confirmed in an earlier run differed (A12). Who was wrong is not known any more.
+    pub(super) fn restore_desync(&mut self) {
+        self.has_desync = true;
+        self.undecided = self.undecided.max(1);
     }
 
     /// Every report of a state.

@@ -104,6 +104,11 @@ impl Results {
         free
     }
 
+    /// What each seat has said, in the order in which they spoke.
+    pub(super) fn said(&self) -> impl Iterator<Item = (Seat, Tick, &[u8])> {
+        self.said.iter().map(|said| (said.seat, said.tick, said.result.as_slice()))
+    }
+
     fn reported(&self) -> SeatSet {
         self.said.iter().map(|said| said.seat).collect()
     }
