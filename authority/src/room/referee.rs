@@ -133,6 +133,8 @@ impl Room {
         for seat in seats.iter() {
             self.outbox.event(RoomEvent::SeatWrong { seat, tick });
         }
+        // What the referee has is trusted from now on.
+        self.judge_snapshots(tick);
         self.repair_seats(seats, tick);
         self.settle_if_due();
     }

@@ -50,6 +50,15 @@ struct State {
     wrong: SeatSet,
 }
 
+impl State {
+    /// What the referee says, where nobody has spoken, somebody says the same, or whoever differs was named wrong.
+    fn trusted(&self) -> Option<Checksum> {
+        let right = self.referee?;
+        let is_supported = self.values.is_empty() || self.values.iter().any(|(_, value)| *value == right);
+        (is_supported || !self.wrong.is_empty()).then_some(right)
+    }
+}
+
 /// What the referee's word comes to, for one state (A13).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judgement {
@@ -175,9 +184,14 @@ impl Reports {
         self.state(tick)?.referee
     }
 
-    /// The states that the referee has spoken of, the newest first.
+    /// The same, unless seats and no other contradict it.
+    pub(super) fn trusted(&self, tick: Tick) -> Option<Checksum> {
+        self.state(tick)?.trusted()
+    }
+
+    /// The states of which the referee has said something that is trusted, the newest first.
     pub(super) fn refereed(&self) -> impl Iterator<Item = (Tick, Checksum)> {
-        self.states.iter().rev().filter_map(|state| Some((state.tick, state.referee?)))
+        self.states.iter().rev().filter_map(|state| Some((state.tick, state.trusted()?)))
     }
 
     /// The newest state before `S(tick)` of which both of these have said the same.
@@ -190,9 +204,10 @@ impl Reports {
         self.states.iter().rev().filter(|state| state.tick < tick).find(agreed).map(|state| state.tick)
     }
 
-    /// The states of which there are reports that do not differ, with these reports, the newest first.
+    /// The states of which there are reports of seats that do not differ, with these reports, the newest first.
     pub(super) fn undisputed(&self) -> impl Iterator<Item = (Tick, &[(Seat, Checksum)])> {
-        let reported = self.states.iter().rev().filter(|state| !state.desync && !state.values.is_empty());
+        let agree = |state: &&State| state.values.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        let reported = self.states.iter().rev().filter(|state| !state.values.is_empty()).filter(agree);
         reported.map(|state| (state.tick, state.values.as_slice()))
     }
 

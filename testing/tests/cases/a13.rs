@@ -190,11 +190,15 @@ fn a13_the_settlement_is_what_the_seats_say_that_are_right() {
 
 #[test]
 fn a13_a_referee_that_all_seats_contradict_blames_nobody() {
-    let mut sim =
-        play(without_referee().referee(RefereeMode::Full, planted(Reach::Every)).client(honest()).client(honest()));
+    let mut setup = without_referee().referee(RefereeMode::Full, planted(Reach::Every));
+    setup.donation.snapshot_interval_millis = 1_000;
+    let mut sim = play(setup.client(honest()).client(honest()));
     let report = sim.report();
     assert!(report.room.undecided_verdicts > 0, "guard: they contradict it");
     assert_eq!((named(&report), repaired(&report), sim.room().wrong_seats()), (vec![], vec![], SeatSet::EMPTY));
+    // Nobody is given its state: the seats, which vouch for each other, donate theirs.
+    let kept = sim.room().newest_snapshot().map(|kept| (kept.tick, kept.verified));
+    assert!(kept.is_some_and(|(tick, verified)| tick > Tick::new(REPORT) && verified), "{kept:?}");
     assert!(report.clients.iter().all(|client| client.end.is_none()));
 }
 

@@ -80,7 +80,7 @@ fn list(module: &[u8]) -> Result<String, NoSymbols> {
             sections.push((section.name(), section.data()));
         }
     }
-    let data = |name: &str| sections.iter().find(|(found, _)| *found == name).map_or(&[][..], |(_, data)| data);
+    let data = |name: &str| sections.iter().find(|(found, _)| *found == name).map_or(&[][..], |(_, data)| *data);
     if data(".debug_info").is_empty() {
         return Err(NoSymbols::Stripped);
     }
@@ -128,10 +128,10 @@ impl Writer {
     }
 }
 
-fn name(
-    dwarf: &Dwarf<Reader<'_>>,
-    unit: &Unit<Reader<'_>>,
-    entry: &DebuggingInformationEntry<Reader<'_>>,
+fn name<'a>(
+    dwarf: &Dwarf<Reader<'a>>,
+    unit: &Unit<Reader<'a>>,
+    entry: &DebuggingInformationEntry<Reader<'a>>,
 ) -> Option<String> {
     let value = entry.attr_value(gimli::DW_AT_name)?;
     let text = dwarf.attr_string(unit, value).ok()?;

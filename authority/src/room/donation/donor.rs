@@ -213,7 +213,7 @@ impl Room {
         else {
             return;
         };
-        let (values, right) = (self.reports.values(tick), self.reports.of_referee(tick));
+        let (values, right) = (self.reports.values(tick), self.reports.trusted(tick));
         let verdict = Verdict::of(header.checksum, Some(witness), values, right);
         if verdict == Verdict::Disputed {
             self.note_failure(witness, NoSnapshot::Mismatch);

@@ -204,7 +204,7 @@ impl Room {
 
     /// A report of `S(tick)` came in, which may speak for or against a snapshot that is kept.
     pub(super) fn judge_snapshots(&mut self, tick: Tick) {
-        self.donation.shelf.judge(tick, self.reports.values(tick), self.reports.of_referee(tick));
+        self.donation.shelf.judge(tick, self.reports.values(tick), self.reports.trusted(tick));
     }
 
     /// The newest snapshot that nobody disputes, and from which the history is whole.
