@@ -18,19 +18,27 @@ mod clocked;
 mod duel;
 mod flipped;
 mod floats;
+mod hidden;
 mod leaks;
+mod list;
 mod noisy;
+mod ordered;
 mod padded;
 mod push;
+mod queries;
 
 pub use clocked::{WallClocked, wall_clocked_factory};
 pub use duel::{BySeat, Duel, LocalFirst, Shot, ShotOrder, duel_factory};
 pub use flipped::{Flip, FlippedFrame, FlippedMix, FlippedSub, FlippedSum, FlippedTally, flipped_factory};
-pub use floats::{FloatLeft, Floats, NanBits, RawFloats, ZeroSign, floats_factory};
+pub use floats::{FloatLeft, Floats, LastBit, NanBits, RawFloats, ZeroSign, floats_factory};
+pub use hidden::{LateEffect, LossySnapshot, ProcessRandom, SkippedRandom, StartedAt};
 pub use leaks::{HonestCounter, Leak, Leaky, SharedCell, SkippedField, StaticCounter, twin_factory};
+pub use list::{Kind, Twin, every_twin};
 pub use noisy::{FirstExecution, Noise, Noisy, Numbered, Steady, Unencoded, noisy_factory};
+pub use ordered::{ByAddress, ByCompletion, ByNumber, EntityOrder, Ordered, ordered_factory};
 pub use padded::{LogicalForm, Narrow, Padded, RawForm, Saving, Wide, padded_factory};
 pub use push::{OrderedIds, ProbedIds, Push, PushIds, RandomIds, push_factory};
+pub use queries::{HiddenCache, QueryCache, ShownExecutions, ShownMachine, ViewReader};
 
 use retick_core::config::ConfigSchema;
 use retick_core::runtime::{Capabilities, GameDescription};
