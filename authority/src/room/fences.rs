@@ -7,6 +7,9 @@ use alloc::vec::Vec;
 
 use retick_core::tick::Tick;
 
+/// Most runs that are known. The tick and fence of a frame of an older run are not recognised any more.
+pub(super) const MAX_RUNS: usize = 4096;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fences {
     current: u32,
@@ -15,6 +18,18 @@ pub(super) struct Fences {
 }
 
 impl Fences {
+    /// What an earlier run knew of them, if that can be.
+    pub(super) fn restored(current: u32, runs: &[(Tick, u32)]) -> Option<Fences> {
+        let is_ordered = runs.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1);
+        let is_past = runs.last().is_none_or(|(_, fence)| *fence <= current);
+        (is_ordered && is_past && runs.len() <= MAX_RUNS).then(|| Fences { current, runs: runs.to_vec() })
+    }
+
+    /// The first tick and the fence of each run that confirmed one, in order.
+    pub(super) fn runs(&self) -> &[(Tick, u32)] {
+        &self.runs
+    }
+
     /// What the next frame carries.
     pub(super) fn current(&self) -> u32 {
         self.current
@@ -33,6 +48,9 @@ impl Fences {
     /// A frame becomes part of the history.
     pub(super) fn handle_frame(&mut self, tick: Tick, fence: u32) {
         if self.newest() != Some(fence) {
+            if self.runs.len() >= MAX_RUNS {
+                self.runs.remove(0);
+            }
             self.runs.push((tick, fence));
         }
     }

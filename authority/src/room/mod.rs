@@ -4,7 +4,7 @@
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
 //! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
 //! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
-//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
+//! what the log lacks, `summary` makes the log's older records unneeded, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
 //! files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
@@ -81,6 +81,7 @@ mod settlement;
 mod stats;
 #[cfg(test)]
 mod steady_state;
+mod summary;
 mod transitions;
 
 pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
@@ -116,6 +117,7 @@ pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use settlement::MatchSettlement;
 pub use stats::{RoomStats, SeatStats};
+pub(crate) use summary::RoomSummary;
 pub use transitions::{ACTIVATION_LEAD_MILLIS, BotLease, BotLeaseId, SeatError, SeatTransition};
 
 use alloc::vec::Vec;

@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use bincode::{BorrowDecode, Encode};
 use retick_core::frame::SeatFrame;
 use retick_core::seat::{ControlEpoch, Presence};
 use retick_core::tick::{Moment, Tick};
@@ -37,7 +38,7 @@ pub enum SeatState {
 }
 
 /// Who drives a seat: what its frames say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub(super) enum Driver {
     Nobody,
     Bot(BotLeaseId),
@@ -267,6 +268,18 @@ impl SeatSlot {
     /// The last epoch that was given out.
     pub(super) fn issued_epoch(&self) -> ControlEpoch {
         self.issued_epoch
+    }
+
+    /// What a substitute repeats, if there is anything (A2).
+    pub(super) fn last_input(&self) -> Option<&[u8]> {
+        self.has_last.then_some(self.last.as_slice())
+    }
+
+    /// What a substitute repeated in an earlier run (A12).
+    pub(super) fn restore_last(&mut self, last: Option<&[u8]>) {
+        self.last.clear();
+        self.last.extend_from_slice(last.unwrap_or_default());
+        self.has_last = last.is_some();
     }
 
     /// Takes from a frame that an earlier run confirmed what follows from it: the last input (A2).

@@ -266,7 +266,14 @@ impl RoomTask {
     /// Drains the room's outputs, and gives the last record of a room that keeps none.
     fn drain(&mut self) -> Option<u64> {
         let (mut persisted, mut snapshot_kept) = (None, false);
-        while let Some(output) = self.room.poll_output() {
+        loop {
+            let Some(output) = self.room.poll_output() else {
+                if !std::mem::take(&mut snapshot_kept) {
+                    return persisted;
+                }
+                self.keep_snapshot();
+                continue;
+            };
             match output {
                 Output::Transmit { to, bytes } => {
                     let message = Bytes::copy_from_slice(bytes);
@@ -305,18 +312,15 @@ impl RoomTask {
                 }
             }
         }
-        if snapshot_kept {
-            self.keep_snapshot();
-        }
-        persisted
     }
 
-    /// Keeps the room's newest snapshot beside its log (A7).
+    /// Keeps the room's newest snapshot beside its log (A7), and lets the room say what the next one will make unneeded.
     fn keep_snapshot(&mut self) {
         let Some(log) = self.log.as_mut().filter(|log| log.outlives_service()) else { return };
         if let Some(KeptSnapshot { tick, bytes, .. }) = self.room.newest_snapshot() {
             let (generation, fence) = (self.room.descriptor().generation(), self.room.fence_before(tick));
             log.keep_snapshot(StoredSnapshot { generation, tick, fence, bytes: bytes.to_vec() });
+            self.room.summarize();
         }
     }
 

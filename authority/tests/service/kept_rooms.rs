@@ -1,13 +1,18 @@
 //! Rooms in a folder: they outlive their service, one service has them at a time, and what is damaged is set aside (A12).
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use retick_authority::log::file::Durability;
+use retick_authority::log::FrameLog;
+use retick_authority::log::file::{Durability, Retention, StoredSnapshot};
 use retick_authority::service::{
-    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomPhase, Service, ServiceConfig, ServiceError, Visibility as Shown,
+    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomCode, RoomPhase, Service, ServiceConfig, ServiceError,
+    Visibility as Shown, open_room_folder,
 };
 use retick_client::{CreateOptions, NetEnd, RoomLock, Visibility};
+use retick_core::client::ClientEvent;
+use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
 use crate::game::{Scripted, assert_agreement, descriptor, factory, room_config};
@@ -192,4 +197,78 @@ async fn a12_a_restored_room_is_as_visible_as_it_was_and_its_creators_key_fits()
     assert_eq!(refused(lost), (401, "room-key".to_owned()));
     assert_eq!(lobby(&server).set_lock(code, key, RoomLock::Open).await.expect("its key").lock, RoomLock::Open);
     server.stop().await;
+}
+
+/// What a service leaves behind that was killed: its tasks end where they stand, and nothing is written any more.
+fn kill(serving: tokio::runtime::Runtime, folder: &Folder) -> impl Future<Output = ()> {
+    serving.shutdown_background();
+    let lock = OpenOptions::new().write(true).open(folder.0.join("lock")).expect("it is there");
+    async move { until("nobody has the folder", || lock.try_lock().is_ok()).await }
+}
+
+/// The snapshot beside a room's log, and the number of the log's first record.
+async fn stored(folder: &Folder, code: RoomCode) -> (StoredSnapshot, u64) {
+    let (path, mut log) = (folder.0.join("rooms").join(code.to_string()), None);
+    // A thread that was writing may not have ended yet.
+    until("nobody has the log open", || {
+        log = open_room_folder(&path).ok();
+        log.is_some()
+    })
+    .await;
+    let mut log = log.expect("it was opened");
+    (log.snapshot().expect("whole").expect("it was kept"), log.first_sequence())
+}
+
+/// Nobody who has the state comes back, so that it can be the stored one alone.
+#[test]
+fn a7_a_latecomer_after_a_kill_is_built_from_the_stored_snapshot_and_plays_on() {
+    let playing = tokio::runtime::Runtime::new().expect("threads");
+    for retention in [Retention::SinceSnapshot, Retention::All] {
+        let (folder, game) = (Folder::new("snapshot"), factory::<60>(b"one"));
+        let mut config = folder.config(Durability::EveryFrame);
+        config.logs = config.logs.map(|logs| LogSettings { retention, ..logs });
+        let serving = tokio::runtime::Runtime::new().expect("threads");
+        let server = serving.block_on(async { Server::start(config.clone()) });
+        let mut room = room_config(&game, 3);
+        room.seats.humans_claim_bots = true;
+        room.seats.initial_bots = Seat::new(2).into_iter().collect();
+        (room.donation.snapshot_interval_millis, room.donation.replay_millis) = (200, 300);
+        let code = server.handle.create_room(room).expect("a room");
+        playing.block_on(async {
+            let ((one, sums_one), (two, sums_two)) = (Scripted::new(0), Scripted::new(1));
+            let clients = [server.join(code, &game, one), server.join(code, &game, two)];
+            for client in &clients {
+                client_is("it plays", client, |stats| stats.confirmed >= Tick::new(60)).await;
+            }
+            let kept = server.status(code);
+            until("three snapshots are kept", || kept.borrow().stats.snapshots >= 3).await;
+            let goal = clients[0].stats().confirmed.saturating_add(40);
+            client_is("they play on", &clients[0], |stats| stats.confirmed >= goal).await;
+            kill(serving, &folder).await;
+            clients.iter().for_each(|client| client.stop().expect("it plays"));
+
+            let (snapshot, first) = stored(&folder, code).await;
+            assert!(snapshot.tick > Tick::new(20), "guard: {:?}", snapshot.tick);
+            assert_eq!(first > 1, retention == Retention::SinceSnapshot, "the log begins with record {first}");
+            let server = Server::start(config);
+            assert_eq!(server.handle.room_codes(), [code]);
+            let (player, late_sums) = Scripted::new(2);
+            let mut late = server.join(code, &game, player);
+            let hydrated = async {
+                loop {
+                    if let ClientEvent::Hydrated { tick, .. } = late.next_event().await.expect("it lives") {
+                        return tick;
+                    }
+                }
+            };
+            assert_eq!(soon("it is built", hydrated).await, snapshot.tick);
+            let goal = late.stats().confirmed.max(clients[0].stats().confirmed).saturating_add(90);
+            client_is("it plays on", &late, |stats| stats.confirmed >= goal).await;
+            assert_eq!(late.stats().client.desyncs, 0);
+            // Between the snapshot and the kill all three have been, and say the same.
+            assert_agreement(&[sums_one, sums_two, late_sums], 1);
+            drop((clients, late));
+            server.stop().await;
+        });
+    }
 }
