@@ -31,10 +31,10 @@ fn prove<F: RuntimeFactory + Clone + 'static>(game: &F, ticks: u64) {
 
 #[test]
 fn t1_skirmish_is_proved_in_its_own_ci() {
-    prove(&Arc::new(skirmish::native_factory().expect("a manifest")), 600);
+    prove(&Arc::new(skirmish::native_factory().expect("a manifest")), 300);
 }
 
 #[test]
 fn t1_skirmish_is_proved_as_a_module() {
-    prove(&WasmFactory::load(skirmish::MODULE, Limits::default()).expect("the committed module"), 300);
+    prove(&WasmFactory::load(skirmish::MODULE, Limits::default()).expect("the committed module"), 120);
 }

@@ -198,16 +198,15 @@ fn confirmed(harness: &RunnerHarness, player: usize) -> Tick {
     harness.runner(player).session().map_or(Tick::ZERO, Session::confirmed)
 }
 
-/// The last state of both; if it differs, the first one that differs of those that both have kept.
+/// The last state of both; if it differs, the first one that differs of those that both have kept, the last 256.
 fn compare_states(alone: &mut Seen, room: &mut Seen, player: usize) -> Result<(), GameFault> {
     let end = Tick::new(alone.ticks);
     if difference_at(alone, room, player, end).is_none() {
         return Ok(());
     }
-    let kept = (1..=alone.ticks).rev().map(Tick::new).take(usize::from(u8::MAX));
-    let differing =
-        kept.map_while(|tick| difference_at(alone, room, player, tick).map(|difference| (tick, difference)));
-    let (tick, difference) = differing.last().unwrap_or((end, None));
+    let mut kept = (alone.ticks.saturating_sub(u64::from(u8::MAX))..=alone.ticks).map(Tick::new);
+    let first = kept.find_map(|tick| difference_at(alone, room, player, tick).map(|difference| (tick, difference)));
+    let (tick, difference) = first.unwrap_or((end, None));
     Err(GameFault::Differs { compared: Compared::Modes, tick, difference })
 }
 

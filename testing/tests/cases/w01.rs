@@ -41,11 +41,11 @@ fn script(seat: Seat, tick: Tick) -> Vec<u8> {
 #[test]
 fn w01_an_endless_loop_is_terminal_at_its_tick_on_a_quick_client_and_on_a_slow_one() {
     let quick = ClientSetup::new(script).latency_ticks(RATE, 2);
-    // Twenty times what a tick has: it is far behind when the quick one has ended.
-    let slow = ClientSetup { step_nanos: 20 * 1_000_000_000 / 60, ..quick.clone() };
+    // Eighty times what a tick has: it is far behind when the quick one has ended.
+    let slow = ClientSetup { step_nanos: 80 * 1_000_000_000 / 60, ..quick.clone() };
     let mut sim = MatchSetup::new(Arc::new(factory())).hard_tolerance_ticks(6).client(quick).client(slow).build();
     let mut ended = [None; 2];
-    for _ in 0..1_200 {
+    for _ in 0..1_500 {
         sim.advance();
         for (seat, ended) in ended.iter_mut().enumerate() {
             let over = sim.client(seat).and_then(Client::end).is_some();
