@@ -99,7 +99,8 @@ pub fn check_convergence_of(mut setup: MatchSetup, ticks: u64) -> Result<Converg
     let inputs = [played.check_presence(0, Tick::ZERO, end)?, played.check_presence(1, Tick::ZERO, end)?];
     let rollbacks = [played.check_rollbacks(0, ticks)?, played.check_rollbacks(1, ticks)?];
     let reports = [played.check_reports(0)?, played.check_reports(1)?];
-    let states = watch.states(0).0.min(watch.states(1).0);
+    let states = [0, 1].map(|seat| watch.states(seat).map_or(0, |(states, _)| states));
+    let states = states[0].min(states[1]);
     let last = played.last.ok_or(Premise::Movement { ticks })?;
     Ok(ConvergenceProof { states, rollbacks, inputs, reports, last })
 }

@@ -60,10 +60,11 @@ pub fn check_late_join_hydration(
     let Some((tick, verified)) = hydrated else {
         return Err(Premise::Hydration { end: record.and_then(|record| record.end.clone()) }.into());
     };
-    let (states, first) = watch.states(present);
-    if first != Some(tick) {
+    // It may have built S(0) before the snapshot came.
+    let Some((states, first)) = watch.states(present).filter(|(_, first)| *first <= tick) else {
         return Err(Premise::Readable { seat: watch::seat_of(present), tick }.into());
-    }
+    };
+    let states = states - tick.since(first);
     // It takes part a while after it came.
     let joiner = watch::seat_of(present);
     let own = |frame: &&retick_core::frame::Frame| frame.input(joiner).is_some();

@@ -91,9 +91,10 @@ impl Watch {
         Ok(Played { report, last: self.checksums.last().copied() })
     }
 
-    /// How many states of a client were compared, and the first of them.
-    pub(super) fn states(&self, seat: usize) -> (u64, Option<Tick>) {
-        self.clients.get(seat).map_or((0, None), |client| (client.states, client.first))
+    /// How many states of a client were compared, without a gap from the first of them on.
+    pub(super) fn states(&self, seat: usize) -> Option<(u64, Tick)> {
+        let client = self.clients.get(seat)?;
+        Some((client.states, client.first?))
     }
 
     fn reached(&self) -> Tick {
