@@ -82,4 +82,28 @@ mod tests {
         assert_eq!(before, [None, Some(0), Some(0), Some(3), Some(3), Some(4), Some(4)]);
         assert_eq!(fences.newest(), Some(4));
     }
+
+    #[test]
+    fn a12_the_newest_runs_are_known_and_come_back_as_they_were() {
+        let mut fences = Fences::default();
+        let runs = MAX_RUNS as u64 + 2;
+        for run in 0..runs {
+            let fence = u32::try_from(run).expect("small");
+            fences.raise(fence);
+            fences.handle_frame(Tick::new(10 * run), fence);
+        }
+        assert_eq!(
+            (fences.runs().len(), fences.before(Tick::new(15)), fences.before(Tick::new(25))),
+            (MAX_RUNS, None, Some(2))
+        );
+        let again = Fences::restored(fences.current(), fences.runs()).expect("what it was");
+        assert_eq!((again.current(), again.runs()), (fences.current(), fences.runs()));
+        // Runs of a later fence, in another order, or too many, are not what any room knew.
+        assert!(Fences::restored(fences.current() - 1, fences.runs()).is_none());
+        let mut turned = fences.runs().to_vec();
+        turned.swap(3, 4);
+        assert!(Fences::restored(fences.current(), &turned).is_none());
+        let too_many = [&[(Tick::ZERO, 1)], fences.runs()].concat();
+        assert!(Fences::restored(fences.current(), &too_many).is_none());
+    }
 }

@@ -88,25 +88,25 @@ pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CA
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
 pub use commands::{
     COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME, MAX_QUEUED_COMMAND_BYTES,
-    MAX_QUEUED_COMMANDS,
+    MAX_QUEUED_COMMANDS, REQUESTS_PER_SECOND,
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
     DEFAULT_MAX_OBSERVERS, DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig,
     RoomConfigError, RoomSettings,
 };
-pub use connections::MAX_CONNECTIONS;
+pub use connections::{MAX_CONNECTIONS, MAX_TAIL_MESSAGES};
 pub use donation::{
     CHECKED_BLOCKS_PER_CALL, DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES,
     DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS,
     DEFAULT_TRANSFER_TIMEOUT_MILLIS, DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus,
-    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_SNAPSHOT_ATTEMPTS,
-    MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_OBSERVER_DELIVERIES,
+    MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
 };
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use history::SEGMENT_FRAMES;
 pub use life::{PauseError, StartError};
-pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use outbox::{MAX_HELD_BYTES, MAX_UNPERSISTED_RECORDS};
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
@@ -161,7 +161,8 @@ use settlement::Results;
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
 /// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
-/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// (A1). Ticks, graces and greetings are measured on it; ticks stand still in a pause, and while
+/// [too many records](MAX_UNPERSISTED_RECORDS) wait. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///
@@ -272,7 +273,7 @@ impl Room {
             is_locked: false,
             roster_changed: false,
             connections: Connections::new(config.message_budget()),
-            commands: CommandQueue::default(),
+            commands: CommandQueue::new(descriptor.seats()),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             results: Results::default(),
             history: History::new(descriptor.seats()),
@@ -283,7 +284,7 @@ impl Room {
             previous: frame(),
             release: Release::default(),
             replayed: [frame(), frame()],
-            outbox: Outbox::new(config.durability),
+            outbox: Outbox::new(config.durability, look_ahead),
             stats: RoomStats::default(),
             config,
         })
@@ -356,7 +357,7 @@ impl Room {
         if self.phase == Phase::Closed {
             return;
         }
-        self.clock.advance(now);
+        self.advance_clock(now);
         self.expire_greetings();
         self.end_recovery_if_due();
         self.expire_graces();
@@ -365,6 +366,18 @@ impl Room {
         self.run_donation();
         self.send_history();
         self.send_roster_if_changed();
+    }
+
+    /// Moves the room's clock. That of the match stands still while too many records wait: what nobody can be told of is not played
+    /// either, by substitutes for everyone (A1).
+    fn advance_clock(&mut self, now: Moment) {
+        let before = self.clock.time();
+        self.clock.advance(now);
+        if let Phase::Running { origin } = &mut self.phase
+            && self.outbox.is_saturated()
+        {
+            *origin = origin.plus_nanos(self.clock.time().since(before).as_nanos());
+        }
     }
 
     /// The log has kept every record up to this number (A12).
@@ -418,6 +431,7 @@ impl Room {
     /// Where the generation's clock would be now, if it runs.
     fn room_clock(&self) -> Option<RoomClock> {
         let position = match self.phase {
+            Phase::Running { origin } if self.outbox.is_saturated() => self.clock.time().since(origin),
             Phase::Running { origin } => self.clock.present().since(origin),
             Phase::Paused { position } => position,
             Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => return None,

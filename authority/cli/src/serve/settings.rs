@@ -71,7 +71,7 @@ pub struct LimitArguments {
     /// Most connections at once of one address
     #[arg(long, default_value_t = ServiceConfig::default().max_connections_per_address)]
     max_connections_per_address: usize,
-    /// Rooms, matches and lists that one address may ask for in a minute
+    /// Rooms, matches, lists and changes that one address may ask for in a minute
     #[arg(long, value_name = "COUNT", default_value_t = ServiceConfig::default().lobby_requests_per_minute_per_address)]
     lobby_requests_per_minute: u32,
 }
