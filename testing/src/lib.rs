@@ -8,7 +8,7 @@
 //!  │  synctest        │     │  FaultPlan       │     │   │ MatchReport: what was observed  │
 //!  │  hydration       │     └──────────────────┘     │   ▼                                 │
 //!  └──────────────────┘                              │ checkers   I1 … I8                  │
-//!    fixtures, twins: games to try the kit on        └─────────────────────────────────────┘
+//!    fixtures, twins: games to try the kit on; inputs: players that are made up from a game's schema        └─────────────────────────────────────┘
 //!    environment: machines that differ in all that must not reach a state
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
@@ -17,6 +17,8 @@
 //!    fuzzing: what bytes from outside may never do, one check for each kind, with first inputs
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
+//!
+//! The proofs that need a room or a runner are in `assert` too: replays, convergence, late joins, pictures, a runner's life.
 //!
 //! One `u64` seed reproduces a match, and stands in every failure (T2). Every check proves its premise and says where it first
 //! differed (T3). Nothing here reads a clock or starts a thread.
@@ -56,6 +58,7 @@ pub mod checkers;
 pub mod environment;
 pub mod fixtures;
 pub mod fuzzing;
+pub mod inputs;
 pub mod load;
 pub mod net;
 pub mod recovery;

@@ -28,6 +28,7 @@ mod drive;
 mod frames;
 mod observed;
 mod own_clock;
+mod peek;
 mod players;
 mod raw;
 mod referee;

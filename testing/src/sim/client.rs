@@ -7,6 +7,7 @@ use std::sync::Arc;
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
 use retick_core::digest::Checksum;
 use retick_core::event::PresentationEvent;
+use retick_core::frame::Frame;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::{Recording, Session, SessionEvent};
@@ -80,6 +81,11 @@ impl ClientPlayer {
             record,
             before,
         }
+    }
+
+    /// The frames that it has applied so far.
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.record.frames
     }
 
     /// From now on this client runs.

@@ -12,6 +12,7 @@ use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatCount};
+use retick_core::session::Retention;
 use retick_core::tick::{Moment, Tick, TickRate};
 
 use super::SimulatedMatch;
@@ -143,7 +144,7 @@ impl ClientSetup {
 
 /// Who plays a seat.
 #[derive(Clone)]
-pub(super) enum PlayerSetup {
+pub(crate) enum PlayerSetup {
     Client(Box<ClientSetup>),
     Raw(RawSeat),
 }
@@ -159,8 +160,8 @@ pub(super) enum Happening {
 /// Sets up a [`SimulatedMatch`]: players take seats in the order in which they are added.
 #[derive(Clone)]
 pub struct MatchSetup {
-    pub(super) factory: Arc<dyn RuntimeFactory>,
-    pub(super) players: Vec<PlayerSetup>,
+    pub(crate) factory: Arc<dyn RuntimeFactory>,
+    pub(crate) players: Vec<PlayerSetup>,
     pub(super) happenings: Vec<(Tick, Happening)>,
     pub(super) last_tick: Option<Tick>,
     pub(super) strict: bool,
@@ -207,6 +208,14 @@ impl MatchSetup {
             late: Vec::new(),
             referee: None,
         }
+    }
+
+    /// A match like this one: its config, its seed and its seats.
+    #[must_use]
+    pub fn of(factory: Arc<dyn RuntimeFactory>, descriptor: &MatchDescriptor) -> MatchSetup {
+        let seats = u8::try_from(descriptor.seats().count()).ok();
+        let setup = MatchSetup::new(factory).game(descriptor.config().clone(), *descriptor.seed());
+        MatchSetup { seats, ..setup }
     }
 
     /// The session config and the seed of the game's own randomness.
@@ -303,6 +312,15 @@ impl MatchSetup {
     #[must_use]
     pub fn leave(self, at: u64, seat: usize) -> MatchSetup {
         self.happening(at, Happening::Leave(seat))
+    }
+
+    /// What every real client so far keeps of its states.
+    pub(crate) fn keep_states(&mut self, retention: Retention) {
+        for player in &mut self.players {
+            if let PlayerSetup::Client(client) = player {
+                client.config.retention = retention;
+            }
+        }
     }
 
     fn happening(mut self, at: u64, happening: Happening) -> MatchSetup {

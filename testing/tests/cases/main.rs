@@ -34,3 +34,5 @@ mod support;
 mod t01;
 mod t03;
 mod table;
+#[cfg(feature = "wasm")]
+mod w01;

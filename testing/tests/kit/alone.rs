@@ -1,9 +1,15 @@
 //! Each check passes the clean games, and each planted fault is caught by the check that is meant for it, at its state.
 
-use super::*;
-use crate::fixtures::{pack_tally, tally_descriptor, tally_factory, zig_packed};
-use crate::twins::{FirstExecution, Noise, Numbered, Steady, Unencoded, noisy_factory};
-use crate::twins::{HonestCounter, Leak, SharedCell, SkippedField, StaticCounter, twin_factory};
+use retick_core::tick::Tick;
+use retick_testing::assert::{
+    ByteDifference, Compared, DeterminismProof, GameFault, HydrationProof, Premise, SynctestProof,
+    assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest, synctest,
+};
+use retick_testing::fixtures::{pack_tally, tally_descriptor, tally_factory, zig_packed};
+use retick_testing::twins::{
+    BySeat, FirstExecution, HonestCounter, Leak, Noise, Numbered, SharedCell, SkippedField, StaticCounter, Steady,
+    Unencoded, duel_factory, noisy_factory, twin_factory,
+};
 
 const TICKS: u64 = 120;
 
@@ -49,7 +55,9 @@ fn t4_the_clean_twins_pass_every_check() {
 #[test]
 fn t4_a_static_counter_is_caught_by_the_determinism_check_in_the_first_tick() {
     let fault = determinism::<StaticCounter>().expect_err("caught");
-    let GameFault::NotDeterministic { tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference) } = fault else {
+        panic!("{fault}")
+    };
     assert_eq!((tick, difference.offset), (Tick::new(1), LEAKED));
     assert_ne!(difference.first, difference.second);
     assert!(rollback::<StaticCounter>(3).is_err());
@@ -59,9 +67,12 @@ fn t4_a_static_counter_is_caught_by_the_determinism_check_in_the_first_tick() {
 fn t4_a_cell_that_clones_share_passes_determinism_and_is_caught_by_the_synctest() {
     assert!(determinism::<SharedCell>().is_ok());
     let fault = rollback::<SharedCell>(3).expect_err("caught");
-    let GameFault::NotRollbackSafe { restored, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared: Compared::Resimulated { from }, tick, difference: Some(difference) } = fault
+    else {
+        panic!("{fault}")
+    };
     // The wrong step of tick 0 counted one too many.
-    assert_eq!((restored, tick), (Tick::ZERO, Tick::new(1)));
+    assert_eq!((from, tick), (Tick::ZERO, Tick::new(1)));
     assert_eq!(difference, ByteDifference { offset: LEAKED, first: Some(0), second: Some(1) });
     assert!(hydration::<SharedCell>(30).is_err());
 }
@@ -71,22 +82,29 @@ fn t4_a_field_that_is_not_encoded_is_caught_by_the_hydration_check_in_the_first_
     assert!(determinism::<SkippedField>().is_ok());
     assert!(rollback::<SkippedField>(3).is_ok());
     let fault = hydration::<SkippedField>(30).expect_err("caught");
-    let GameFault::NotHydrationSafe { hydrated, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
-    assert_eq!((hydrated, tick, difference.offset), (Tick::new(30), Tick::new(31), LEAKED));
+    let GameFault::Differs { compared: Compared::Hydrated { at }, tick, difference: Some(difference) } = fault else {
+        panic!("{fault}")
+    };
+    assert_eq!((at, tick, difference.offset), (Tick::new(30), Tick::new(31), LEAKED));
 }
 
 #[test]
 fn k10_events_that_depend_on_more_than_the_step_are_caught_by_the_check_that_is_meant_for_it() {
-    fn all<N: Noise>() -> [Option<GameFault>; 3] {
+    fn all<N: Noise>() -> [Option<Tick>; 3] {
         let factory = noisy_factory::<N>();
         let descriptor = tally_descriptor(&factory, 2, 1);
-        [
+        let faults = [
             check_deterministic(&factory, &descriptor, zig_packed, TICKS).err(),
             check_synctest(&factory, &descriptor, zig_packed, TICKS, 3).err(),
             check_hydration(&factory, &descriptor, zig_packed, TICKS, 30).err(),
-        ]
+        ];
+        faults.map(|fault| {
+            let GameFault::EventsDiffer { tick, first, second } = fault? else { panic!("states differ") };
+            assert_ne!(first, second);
+            Some(tick)
+        })
     }
-    let differ = |tick| Some(GameFault::EventsDiffer { tick: Tick::new(tick) });
+    let differ = |tick| Some(Tick::new(tick));
     assert_eq!(all::<Steady>(), [None, None, None]);
     // The wrong execution of tick 0 was heard, the right one was not.
     assert_eq!(all::<FirstExecution>(), [None, differ(0), None]);
@@ -98,17 +116,24 @@ fn k10_events_that_depend_on_more_than_the_step_are_caught_by_the_check_that_is_
 fn t3_a_check_that_proves_nothing_says_so() {
     let factory = tally_factory();
     let descriptor = tally_descriptor(&factory, 1, 1);
-    let nothing = |ticks| GameFault::NothingDone { ticks };
+    let nothing = |ticks| GameFault::PremiseNotMet(Premise::Work { ticks });
     assert_eq!(check_synctest(&factory, &descriptor, zig_packed, 10, 0), Err(nothing(10)));
     assert_eq!(check_synctest(&factory, &descriptor, zig_packed, 0, 3), Err(nothing(0)));
     assert_eq!(check_hydration(&factory, &descriptor, zig_packed, 10, 0), Err(nothing(10)));
     assert_eq!(check_hydration(&factory, &descriptor, zig_packed, 0, 10), Err(nothing(0)));
-    let unmoved = Err(GameFault::Unmoved { ticks: 0 });
+    let unmoved = Err(GameFault::PremiseNotMet(Premise::Movement { ticks: 0 }));
     assert_eq!(check_deterministic(&factory, &descriptor, |_, _| pack_tally(0), 0), unmoved);
-    // Two bytes of the tick moved, and then one byte more.
-    let state = |tick: u64, moved: u8| [&tick.to_le_bytes()[..], &[7, moved]].concat();
-    assert_eq!(lane::check_moved(&state(0, 0), &state(300, 0), 300), Err(GameFault::Unmoved { ticks: 300 }));
-    assert_eq!(lane::check_moved(&state(0, 0), &state(300, 1), 300), Ok(()));
+    // In 300 ticks two bytes of the tick move, and nothing else where nobody shoots; one shot is something.
+    let duel = duel_factory::<BySeat>();
+    let played = |shot: u64| {
+        let script = move |_, tick: Tick| vec![u8::from(tick.index() == shot)];
+        check_deterministic(&duel, &tally_descriptor(&duel, 2, 1), script, 300)
+    };
+    assert_eq!(played(300), Err(GameFault::PremiseNotMet(Premise::Movement { ticks: 300 })));
+    assert_eq!(played(299).map(|proof| proof.states), Ok(301));
+    // Who holds one input mispredicts nothing, so that a rollback brings out nothing.
+    let held = check_synctest(&factory, &descriptor, |_, _| pack_tally(4), 50, 3);
+    assert_eq!(held, Err(GameFault::PremiseNotMet(Premise::Misprediction { ticks: 50 })));
 }
 
 #[test]

@@ -1,4 +1,17 @@
-//! Players and configs that are made up from a game's schemas alone.
+//! Players and configs that are made up from a game's schemas alone, for tests that know no more of it.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use retick_core::runtime::RuntimeFactory;
+//! use retick_testing::assert::assert_two_client_convergence;
+//! use retick_testing::fixtures::{tally_descriptor, tally_factory};
+//! use retick_testing::inputs::made_up_inputs;
+//!
+//! let game = Arc::new(tally_factory());
+//! let script = made_up_inputs(game.manifest().input_schema().clone(), 7);
+//! assert_two_client_convergence(&game, &tally_descriptor(game.as_ref(), 2, 1), &script, 120);
+//! ```
 
 use std::num::NonZeroU64;
 
@@ -17,7 +30,7 @@ const HOLD_TICKS: u64 = 9;
 /// ```
 /// use retick_core::seat::Seat;
 /// use retick_core::tick::Tick;
-/// use retick_testing::certify::made_up_inputs;
+/// use retick_testing::inputs::made_up_inputs;
 /// # use retick_core::input::GameInput;
 /// # let schema = retick_testing::fixtures::TallyInput::schema();
 ///
@@ -26,7 +39,7 @@ const HOLD_TICKS: u64 = 9;
 /// assert_eq!(schema.validate(&script(seat, Tick::ZERO)), Ok(()));
 /// assert_ne!(script(seat, Tick::ZERO), script(seat, Tick::new(9)));
 /// ```
-pub fn made_up_inputs(schema: InputSchema, seed: u64) -> impl Fn(Seat, Tick) -> Vec<u8> {
+pub fn made_up_inputs(schema: InputSchema, seed: u64) -> impl Fn(Seat, Tick) -> Vec<u8> + Clone + Send + Sync {
     move |seat, tick| {
         let hold = (tick.index() + seat.index() as u64 * 4) / HOLD_TICKS;
         let mut draws = RngStream::derive(&SessionSeed::from_u64(seed), &format!("seat {seat} hold {hold}"));
