@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use retick_authority::log::file::FileLogError;
 use retick_authority::log::{FrameLog, Record};
 use retick_authority::room::{Durability, RestoreError, Room};
-use retick_authority::service::open_room_folder;
+use retick_authority::service::{LogStoreError, open_room_folder};
 
 use crate::failure::Failure;
 
@@ -32,7 +33,11 @@ enum LogCommand {
 pub fn run(arguments: &LogArguments) -> Result<(), Failure> {
     let LogCommand::Verify { folder } = &arguments.command;
     let words = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
-    let mut log = open_room_folder(folder).map_err(|error| Failure::Run(words(&error)))?;
+    let mut log = open_room_folder(folder).map_err(|error| match error {
+        // Opening it is half of the check.
+        LogStoreError::Log(FileLogError::Damaged { .. }) => Failure::CheckFailed(words(&error)),
+        error => Failure::Run(words(&error)),
+    })?;
     let recovery = log.recovery();
     let restored = Room::restore(&mut log, Durability::EveryFrame);
     let end = match &restored {

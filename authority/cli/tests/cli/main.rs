@@ -3,6 +3,7 @@
 
 mod bench;
 mod demo;
+mod logs;
 mod module;
 mod play;
 mod referee;
