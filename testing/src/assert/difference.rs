@@ -38,8 +38,3 @@ impl ByteDifference {
         self.offset / PAGE_BYTES
     }
 }
-
-/// Where two states differ, in words.
-pub(super) fn place(difference: &Option<ByteDifference>) -> String {
-    difference.map_or("in no byte that can be compared".into(), |difference| difference.to_string())
-}
