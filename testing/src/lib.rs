@@ -13,6 +13,7 @@
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
 //!    load: many rooms and their clients' bytes, for whoever measures
+//!    alarms: rollbacks by the million, and no desync that is announced
 //!    fuzzing: what bytes from outside may never do, one check for each kind, with first inputs
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
@@ -48,6 +49,8 @@
 //! assert_eq!(report.clients[0].frames, report.frames);
 //! ```
 
+#[cfg(feature = "wasm")]
+pub mod alarms;
 pub mod assert;
 #[cfg(feature = "wasm")]
 pub mod certify;

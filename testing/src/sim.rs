@@ -31,6 +31,7 @@ mod own_clock;
 mod peek;
 mod players;
 mod raw;
+mod referee;
 mod setup;
 
 pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
@@ -53,6 +54,7 @@ use retick_core::wire::RoomRules;
 use client::ClientPlayer;
 use players::{Kind, Parcel, Player, Players};
 use raw::RawPlayer;
+use referee::RefereeHost;
 use setup::{Happening, PlayerSetup};
 
 use crate::checkers::{self, Breach};
@@ -66,6 +68,7 @@ pub struct SimulatedMatch {
     room: Room,
     log: MemoryLog,
     players: Players,
+    referee: Option<RefereeHost>,
     happenings: Vec<(Tick, Happening)>,
     last_tick: Option<Tick>,
     seed: u64,
@@ -88,6 +91,7 @@ impl SimulatedMatch {
             room,
             log: MemoryLog::new(),
             players: Players::default(),
+            referee: setup.referee.clone().map(|(mode, factory)| RefereeHost::new(mode, factory)),
             happenings: setup.happenings.clone(),
             last_tick: setup.last_tick,
             seed: setup.seed,
@@ -116,6 +120,7 @@ impl SimulatedMatch {
             self.deliver_due(now);
             self.room.handle_timeout(now);
             self.drain_room(now);
+            self.run_referee(now);
             self.take_turns(self.rate.moment_of(Tick::new(tick + 1)), None);
         }
     }
@@ -156,6 +161,7 @@ impl SimulatedMatch {
         while Tick::new(self.confirm_times.len() as u64) < confirmed {
             self.confirm_times.push(self.tick);
         }
+        self.run_referee(now);
         // What takes no time is there before the clients' turns.
         self.deliver_due(now);
         self.tick = self.tick.saturating_add(1);

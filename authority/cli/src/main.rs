@@ -7,6 +7,7 @@
 mod bench;
 mod demo;
 mod failure;
+mod false_alarms;
 mod files;
 mod games;
 mod live_line;
@@ -52,6 +53,8 @@ enum Command {
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
+    /// Roll back by the million, and count how often that is taken for a desync
+    FalseAlarms(false_alarms::FalseAlarmArguments),
     /// Inspect, certify or rewrite a game module
     Module(module::ModuleArguments),
     /// Measure what this machine carries
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Log(arguments) => log::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
+        Command::FalseAlarms(arguments) => false_alarms::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };

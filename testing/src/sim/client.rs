@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
+use retick_core::digest::Checksum;
 use retick_core::event::PresentationEvent;
 use retick_core::frame::Frame;
 use retick_core::runtime::RuntimeFactory;
@@ -191,13 +192,21 @@ impl ClientPlayer {
             match self.client.poll_output() {
                 None => break,
                 Some(Output::Transmit(bytes)) => {
-                    if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
-                        if self.reporting == Reporting::Withheld {
-                            continue;
-                        }
-                        self.record.reports.push(ReportSent { tick, checksum, confirmed });
-                    }
-                    transmit(bytes);
+                    let Ok(ClientMessage::Report { generation, tick, checksum }) = ClientMessage::decode(bytes) else {
+                        transmit(bytes);
+                        continue;
+                    };
+                    let forges = match self.reporting {
+                        Reporting::Withheld => continue,
+                        Reporting::Sent => false,
+                        Reporting::Forged(forged) => tick == forged,
+                        Reporting::ForgedFrom(first) => tick >= first,
+                    };
+                    let checksum = if forges { Checksum::of(b"forged") } else { checksum };
+                    self.record.reports.push(ReportSent { tick, checksum, confirmed });
+                    let mut report = Vec::new();
+                    ClientMessage::Report { generation, tick, checksum }.encode_into(&mut report);
+                    transmit(&report);
                 }
                 Some(Output::Event(event)) => self.note(at, event),
             }

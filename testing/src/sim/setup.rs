@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
+use retick_authority::referee::RefereeMode;
 use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
 use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
@@ -83,6 +84,10 @@ pub enum Reporting {
     Sent,
     /// It keeps silent.
     Withheld,
+    /// The report of this state says something else than its simulation does.
+    Forged(Tick),
+    /// So does every one from this state on.
+    ForgedFrom(Tick),
 }
 
 impl ClientSetup {
@@ -162,6 +167,8 @@ pub struct MatchSetup {
     pub(super) strict: bool,
     /// Players that are not there when the match begins.
     pub(super) late: Vec<usize>,
+    /// The room's own simulation, if it has one.
+    pub(super) referee: Option<(RefereeMode, Arc<dyn RuntimeFactory>)>,
     config: SessionConfig,
     match_seed: SessionSeed,
     seats: Option<u8>,
@@ -199,6 +206,7 @@ impl MatchSetup {
             lobby_ticks: DEFAULT_LOBBY_TICKS,
             donation: DonationConfig::default(),
             late: Vec::new(),
+            referee: None,
         }
     }
 
@@ -278,6 +286,13 @@ impl MatchSetup {
     #[must_use]
     pub fn strict(mut self) -> MatchSetup {
         self.strict = true;
+        self
+    }
+
+    /// The room has a referee, which plays on this factory's runtime (A13).
+    #[must_use]
+    pub fn referee(mut self, mode: RefereeMode, factory: Arc<dyn RuntimeFactory>) -> MatchSetup {
+        self.referee = Some((mode, factory));
         self
     }
 

@@ -24,6 +24,7 @@ mod list;
 mod noisy;
 mod ordered;
 mod padded;
+mod planted;
 mod push;
 mod queries;
 
@@ -37,6 +38,7 @@ pub use list::{Kind, Twin, every_twin};
 pub use noisy::{FirstExecution, Noise, Noisy, Numbered, Steady, Unencoded, noisy_factory};
 pub use ordered::{ByAddress, ByCompletion, ByNumber, EntityOrder, Ordered, ordered_factory};
 pub use padded::{LogicalForm, Narrow, Padded, RawForm, Saving, Wide, padded_factory};
+pub use planted::{Place, Plant, PlantedFactory, Reach};
 pub use push::{OrderedIds, ProbedIds, Push, PushIds, RandomIds, push_factory};
 pub use queries::{HiddenCache, QueryCache, ShownExecutions, ShownMachine, ViewReader};
 

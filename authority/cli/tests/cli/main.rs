@@ -5,8 +5,10 @@ mod bench;
 mod demo;
 mod module;
 mod play;
+mod referee;
 mod restarts;
 mod serve;
+mod symbols;
 mod synctest;
 mod ticket;
 mod verify;
@@ -87,11 +89,11 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "false-alarms", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in ["inspect", "certify", "normalise"] {
+    for command in ["inspect", "certify", "normalise", "symbols"] {
         assert!(stdout(&retick(&["module", "--help"])).contains(command), "{command}");
         assert!(retick(&["module", command, "--help"]).status.success(), "{command}");
     }

@@ -3,7 +3,7 @@
 /// A place in the tree: at level l, index i stands what covers the pages i·2^l up to (i + 1)·2^l. Level 0 are the pages.
 ///
 /// ```
-/// use retick_wasm::tree::Subtree;
+/// use retick_core::tree::Subtree;
 ///
 /// let at = Subtree::new(2, 3).ok_or("there is such a place")?;
 /// assert_eq!((at.first_page(), at.last_page()), (12, 15));

@@ -1,6 +1,6 @@
 //! What differs within a page, byte by byte.
 
-use std::fmt;
+use core::fmt;
 
 use super::{PAGE_LENGTH, TREE_PAGE_BYTES};
 
@@ -10,7 +10,7 @@ const SHOWN_BYTES: usize = 16;
 /// Bytes next to each other that all differ between two states.
 ///
 /// ```
-/// use retick_wasm::tree::diff;
+/// use retick_core::tree::diff;
 ///
 /// let runs: Vec<String> = diff(2, &[1, 2, 3, 4], &[1, 9, 8, 4]).map(|run| run.to_string()).collect();
 /// assert_eq!(runs, ["page 2, offset 0x001 (address 0x00002001): ours 02 03, theirs 09 08"]);

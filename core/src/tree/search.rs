@@ -22,7 +22,7 @@ pub enum Search {
 /// lead to a wrong page, never to more questions.
 ///
 /// ```
-/// use retick_wasm::tree::{DifferenceSearch, PageTree, Search, TREE_PAGE_BYTES};
+/// use retick_core::tree::{DifferenceSearch, PageTree, Search, TREE_PAGE_BYTES};
 ///
 /// let (here, mut there) = (vec![0; 3 * TREE_PAGE_BYTES], vec![0; 3 * TREE_PAGE_BYTES]);
 /// there[2 * TREE_PAGE_BYTES] = 1;
@@ -58,6 +58,11 @@ impl DifferenceSearch {
     /// A search over the pages that both memories have: the smaller number of the two.
     pub fn new(pages: u32) -> DifferenceSearch {
         DifferenceSearch { pages, state: peaks(pages).next().map_or(State::Same, State::Peak) }
+    }
+
+    /// The pages that are searched.
+    pub fn pages(&self) -> u32 {
+        self.pages
     }
 
     /// Most questions that a search over so many pages asks: log2 n, rounded down, and one. The subtrees that a memory consists

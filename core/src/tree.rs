@@ -1,7 +1,8 @@
 //! The checksum of a state as a tree over its memory, so that a tick pays for what it touched (K5, W6), and the tools that
 //! find where two states differ (T).
 //!
-//! A state's canonical bytes are its memory, whole pages, and a short trailer. BLAKE3 is a tree hash: an aligned power of two
+//! The canonical bytes of a module's state are its memory, whole pages, and a short trailer; those of a native game's are cut into
+//! whole pages in the same way, and the rest is the trailer. BLAKE3 is a tree hash: an aligned power of two
 //! of pages is a subtree of it whatever follows. [`PageTree`] keeps the values of these subtrees; its root is the plain BLAKE3
 //! of the bytes, which any tool recomputes.
 //!
@@ -16,7 +17,7 @@
 //! A page here is [`TREE_PAGE_BYTES`] long, the unit in which writes are tracked, and not one of the module's own.
 //!
 //! ```
-//! use retick_wasm::tree::{PageTree, TREE_PAGE_BYTES, diff, first_difference};
+//! use retick_core::tree::{PageTree, TREE_PAGE_BYTES, diff, first_difference};
 //!
 //! let mut memory = vec![0; 5 * TREE_PAGE_BYTES];
 //! let mut tree = PageTree::new();
@@ -48,6 +49,8 @@ mod search;
 mod subtree;
 #[cfg(test)]
 mod tests;
+
+use alloc::vec::Vec;
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, left_subtree_len, merge_subtrees_non_root, merge_subtrees_root};

@@ -1,6 +1,8 @@
 //! The tree against plain BLAKE3 and against a tree made chunk by chunk; the search and the diff against a comparison of bytes.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use alloc::string::ToString;
+use alloc::{vec, vec::Vec};
 
 use blake3::CHUNK_LEN;
 use proptest::collection::vec;
