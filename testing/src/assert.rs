@@ -60,7 +60,7 @@ pub use convergence::{
     ConvergenceProof, assert_two_client_convergence, check_convergence_of, check_two_client_convergence,
 };
 pub use determinism::{DeterminismProof, assert_deterministic, check_convergence, check_deterministic};
-pub use difference::{ByteDifference, PAGE_BYTES};
+pub use difference::ByteDifference;
 pub use fault::{Compared, Emitted, GameFault, LifecycleStep, Premise};
 pub use hydration::{HydrationProof, assert_hydration, check_hydration};
 pub use late_join::{LateJoinProof, assert_late_join_hydration, check_late_join_hydration};

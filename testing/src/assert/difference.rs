@@ -1,7 +1,9 @@
 //! Where two states of one tick differ first (T3).
 
+use retick_core::tree::TREE_PAGE_BYTES;
+
 /// Bytes of a page: the unit in which states are hashed and compared (K5).
-pub const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = TREE_PAGE_BYTES as u64;
 
 /// The first byte in which two states of one tick differ (T3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use retick_core::fields::FieldNames;
+
 use super::ByteDifference;
 
-/// The field that stands at a byte of a state with these canonical bytes.
-type Names = Rc<dyn Fn(&[u8], u64) -> Option<String>>;
+type Names = Rc<dyn FieldNames>;
 
 thread_local! {
     static NAMES: RefCell<Option<Names>> = const { RefCell::new(None) };
@@ -24,25 +25,25 @@ impl Drop for NamedFields {
     }
 }
 
-/// Lets the faults of this thread name the field that stands at a byte of a state, while what comes back lives. `names` is given a
-/// state's canonical bytes and an offset in them.
+/// Lets the faults of this thread name the field that stands at a byte of a state, while what comes back lives: by
+/// [`SerdeFields`](retick_core::fields::SerdeFields) for a native game, by [`Symbols`](retick_core::fields::Symbols) for a module.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
+/// use retick_core::fields::SerdeFields;
 /// use retick_core::runtime::RuntimeFactory;
 /// use retick_testing::assert::{check_two_client_convergence, name_fields};
-/// use retick_testing::fixtures::{tally_descriptor, tally_factory, zig_packed};
+/// use retick_testing::fixtures::{Tally, tally_descriptor, tally_factory, zig_packed};
 /// use retick_testing::twins::{FlippedMix, flipped_factory};
 ///
-/// // Of TALLY for two seats the mix stands at the end.
-/// let _names = name_fields(|state, offset| (offset + 4 >= state.len() as u64).then(|| "mix".to_owned()));
+/// let _names = name_fields(SerdeFields::<Tally>::new());
 /// let twin: [Arc<dyn RuntimeFactory>; 2] =
 ///     [Arc::new(tally_factory()), Arc::new(flipped_factory::<FlippedMix, 1, 30>())];
 /// let fault = check_two_client_convergence(twin.clone(), &tally_descriptor(&twin[0], 2, 1), &zig_packed, 60);
 /// assert!(fault.is_err_and(|fault| fault.to_string().contains("S(30), first at mix, byte 64")));
 /// ```
-pub fn name_fields(names: impl Fn(&[u8], u64) -> Option<String> + 'static) -> NamedFields {
+pub fn name_fields(names: impl FieldNames + 'static) -> NamedFields {
     let names: Names = Rc::new(names);
     NamedFields { before: NAMES.replace(Some(names)) }
 }
@@ -60,7 +61,7 @@ impl Located {
         let difference = ByteDifference::between(first, second);
         let field = difference.and_then(|difference| {
             let names = NAMES.with_borrow(Clone::clone)?;
-            names(first, difference.offset).or_else(|| names(second, difference.offset))
+            names.name(first, difference.offset).or_else(|| names.name(second, difference.offset))
         });
         Located { difference, field }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use retick_core::fields::SerdeFields;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runner::Status;
 use retick_core::runtime::RuntimeFactory;
@@ -14,7 +15,7 @@ use retick_testing::assert::{
     name_fields,
 };
 use retick_testing::fixtures::{
-    beeper_factory, ent_factory, press_packed, tally_descriptor, tally_factory, zig_packed,
+    Tally, beeper_factory, ent_factory, press_packed, tally_descriptor, tally_factory, zig_packed,
 };
 use retick_testing::sim::{ClientSetup, MatchSetup};
 use retick_testing::twins::{
@@ -167,16 +168,12 @@ fn t3_a_second_match_that_is_not_the_first_is_named_with_the_byte_of_each() {
 
 #[test]
 fn t3_a_fault_names_the_field_while_somebody_knows_them() {
-    let names = |state: &[u8], offset: u64| {
-        assert_eq!(state.len(), 8 + 8 + 2 * (8 + 2 * 8) + 4, "a state of TALLY for two seats");
-        (SUM_OF_SEAT_1..SUM_OF_SEAT_1 + 8).contains(&offset).then(|| "sum[1]".to_owned())
-    };
     let fault = || {
         let twin = [shared(tally_factory()), shared(flipped_factory::<FlippedSum, 1, FLIPPED>())];
         check_two_client_convergence(twin.clone(), &two(&twin[0]), &zig_packed, TICKS).expect_err("flagged")
     };
     {
-        let _named = name_fields(names);
+        let _named = name_fields(SerdeFields::<Tally>::new());
         let named = fault();
         assert!(matches!(&named, GameFault::Differs { field: Some(field), .. } if field == "sum[1]"), "{named}");
         assert!(named.to_string().contains("S(40), first at sum[1], byte 32: "), "{named}");
