@@ -14,6 +14,8 @@
 //! | [`SimulatedMatch`](crate::sim::SimulatedMatch) | I1 to I8 on any network and schedule that a test sets up | say which byte differs |
 //! | [`RunnerHarness`](crate::runner::RunnerHarness) | nothing by itself: it drives real runners, and shows what they told | judge |
 //!
+//! A fault names the first byte that differs, and with [`name_fields`] the field that stands there.
+//!
 //! What each of them catches of the planted faults in [`crate::twins`] stands in `TWINS.md`, and is measured. Machines, networks and
 //! clocks are made up: that a game has the same bits on two processors is proved by running this on both.
 //!
@@ -48,6 +50,7 @@ mod hydration;
 mod lane;
 mod late_join;
 mod lifecycle;
+mod names;
 mod parity;
 mod replay;
 mod synctest;
@@ -57,11 +60,12 @@ pub use convergence::{
     ConvergenceProof, assert_two_client_convergence, check_convergence_of, check_two_client_convergence,
 };
 pub use determinism::{DeterminismProof, assert_deterministic, check_convergence, check_deterministic};
-pub use difference::{ByteDifference, PAGE_BYTES};
+pub use difference::ByteDifference;
 pub use fault::{Compared, Emitted, GameFault, LifecycleStep, Premise};
 pub use hydration::{HydrationProof, assert_hydration, check_hydration};
 pub use late_join::{LateJoinProof, assert_late_join_hydration, check_late_join_hydration};
 pub use lifecycle::{LifecycleProof, assert_runner_lifecycle, check_runner_lifecycle, check_runner_lifecycle_of};
+pub use names::{NamedFields, name_fields};
 pub use parity::{ParityProof, assert_presentation_parity, check_presentation_parity, check_presentation_parity_of};
 pub use replay::{ReplayProof, assert_replay_verifies, check_replay_verifies};
 pub use synctest::{SynctestProof, check_synctest, synctest};

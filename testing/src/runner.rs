@@ -83,7 +83,11 @@ struct Table {
     log: MemoryLog,
 }
 
-/// Runners, and the room that they play in.
+/// Runners, and the room that they play in (T1).
+///
+/// It proves nothing by itself: it drives, on a clock that nothing else moves, and keeps each status, picture and event for whoever
+/// judges, as the proofs in [`crate::assert`] do. Its network loses nothing and has one latency; for faults there is
+/// [`SimulatedMatch`](crate::sim::SimulatedMatch).
 pub struct RunnerHarness {
     setup: HarnessSetup,
     rate: TickRate,

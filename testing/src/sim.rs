@@ -60,7 +60,11 @@ use setup::{Happening, PlayerSetup};
 use crate::checkers::{self, Breach};
 use crate::net::LinkProfile;
 
-/// A match that runs as far as it is told to.
+/// A match that runs as far as it is told to (T1).
+///
+/// It proves, by [`SimulatedMatch::check`], that I1 to I8 hold of everything observed, on the network and schedule that were set up, and
+/// that one seed reproduces it. It can't say in which byte two states differ, which the proofs in [`crate::assert`] do, and knows
+/// nothing of a match that its setup does not bring about.
 pub struct SimulatedMatch {
     factory: Arc<dyn RuntimeFactory>,
     rate: TickRate,

@@ -81,8 +81,7 @@ fn compare(
         let emitted = check_emitted(Tick::ZERO, &one.emitted(), &other.emitted());
         let checksums = (one.checksum()?, other.checksum()?);
         if checksums.0.is_none() || checksums.0 != checksums.1 {
-            let difference = one.difference(&mut other)?;
-            return Err(GameFault::Differs { compared: Compared::Instances, tick: end, difference });
+            return Err(GameFault::differs(Compared::Instances, end, one.difference(&mut other)?));
         }
         emitted?;
     }

@@ -1,7 +1,9 @@
 //! Where two states of one tick differ first (T3).
 
+use retick_core::tree::TREE_PAGE_BYTES;
+
 /// Bytes of a page: the unit in which states are hashed and compared (K5).
-pub const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = TREE_PAGE_BYTES as u64;
 
 /// The first byte in which two states of one tick differ (T3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,9 +39,4 @@ impl ByteDifference {
     pub fn page(&self) -> u64 {
         self.offset / PAGE_BYTES
     }
-}
-
-/// Where two states differ, in words.
-pub(super) fn place(difference: &Option<ByteDifference>) -> String {
-    difference.map_or("in no byte that can be compared".into(), |difference| difference.to_string())
 }

@@ -9,7 +9,7 @@ use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
 use super::ByteDifference;
-use super::difference::place;
+use super::names::Located;
 use crate::checkers::Breach;
 
 /// The two sides that were compared.
@@ -222,7 +222,7 @@ pub enum GameFault {
         error: HydrateError,
     },
     /// Two sides have different states, or different pictures of one state.
-    #[error("{compared}: S({tick}), first at {}", place(difference))]
+    #[error("{compared}: S({tick}), first at {}", Located::place(difference.as_ref(), field.as_deref()))]
     Differs {
         /// The two sides.
         compared: Compared,
@@ -231,6 +231,8 @@ pub enum GameFault {
         /// The first byte that differs, of the side that is named first and of the other; `None` when the bytes are equal and only
         /// the checksums differ, or when one of the two states is not kept any more.
         difference: Option<ByteDifference>,
+        /// The field that stands there, as [`name_fields`](super::name_fields) names it.
+        field: Option<String>,
     },
     /// Two executions of equal steps of equal states emitted other presentation events (K10).
     #[error("two executions of tick {tick} emitted other presentation events: {first:?} against {second:?}")]
@@ -264,6 +266,13 @@ pub enum GameFault {
     /// A premise is missing, so nothing was proved.
     #[error("nothing is proved: {0}")]
     PremiseNotMet(#[from] Premise),
+}
+
+impl GameFault {
+    pub(super) fn differs(compared: Compared, tick: Tick, located: Located) -> GameFault {
+        let Located { difference, field } = located;
+        GameFault::Differs { compared, tick, difference, field }
+    }
 }
 
 /// What every `assert_` does with a fault.

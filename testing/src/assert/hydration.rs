@@ -67,8 +67,8 @@ fn compare(donor: &mut Lane<'_>, follower: &mut Lane<'_>, hydrated: Tick) -> Res
     if expected.is_some() && expected == found {
         return Ok(());
     }
-    let (tick, difference) = (donor.runtime.tick(), donor.difference(follower)?);
-    Err(GameFault::Differs { compared: Compared::Hydrated { at: hydrated }, tick, difference })
+    let (tick, located) = (donor.runtime.tick(), donor.difference(follower)?);
+    Err(GameFault::differs(Compared::Hydrated { at: hydrated }, tick, located))
 }
 
 /// [`check_hydration`], for tests.

@@ -9,7 +9,8 @@ use retick_core::runtime::{
 use retick_core::seat::{ControlEpoch, Presence, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick};
 
-use super::{ByteDifference, Emitted, GameFault, Premise};
+use super::names::Located;
+use super::{Emitted, GameFault, Premise};
 use crate::environment::{self, Machine};
 
 /// A match of a game, and who gives its inputs. Each instance is played on a machine of its own.
@@ -115,8 +116,8 @@ impl<'a> Lane<'a> {
     }
 
     /// The first byte in which the current states of two lanes differ.
-    pub(super) fn difference(&mut self, other: &mut Lane<'_>) -> Result<Option<ByteDifference>, GameFault> {
-        Ok(ByteDifference::between(&self.bytes()?, &other.bytes()?))
+    pub(super) fn difference(&mut self, other: &mut Lane<'_>) -> Result<Located, GameFault> {
+        Ok(Located::between(&self.bytes()?, &other.bytes()?))
     }
 }
 

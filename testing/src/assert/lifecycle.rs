@@ -13,8 +13,9 @@ use retick_core::tick::Tick;
 
 use super::convergence::match_of;
 use super::fault::{LifecycleStep, expect};
+use super::names::Located;
 use super::watch::seat_of;
-use super::{ByteDifference, Compared, GameFault, Premise};
+use super::{Compared, GameFault, Premise};
 use crate::runner::{HarnessSetup, Pictures, RunnerHarness, Shown};
 
 /// Seconds that a match may need beyond its ticks.
@@ -193,8 +194,7 @@ impl Life {
         };
         // Neither match has kept that state: both are played once more, up to there.
         let states = self.state_at(options, tick).zip(self.state_at(options, tick));
-        let difference = states.and_then(|(one, other)| ByteDifference::between(&one, &other));
-        Err(GameFault::Differs { compared: Compared::Matches, tick, difference })
+        Err(GameFault::differs(Compared::Matches, tick, Located::of(states)))
     }
 
     /// A state of one more offline match.

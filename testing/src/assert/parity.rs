@@ -17,6 +17,7 @@ use retick_core::tick::Tick;
 use super::convergence::match_of;
 use super::fault::expect;
 use super::lane::check_emitted;
+use super::names::Located;
 use super::watch::seat_of;
 use super::{ByteDifference, Compared, Emitted, GameFault, Premise};
 use crate::runner::{HarnessSetup, Pictures, RunnerHarness, Script, Shown};
@@ -206,12 +207,12 @@ fn compare_states(alone: &mut Seen, room: &mut Seen, player: usize) -> Result<()
     }
     let mut kept = (alone.ticks.saturating_sub(u64::from(u8::MAX))..=alone.ticks).map(Tick::new);
     let first = kept.find_map(|tick| difference_at(alone, room, player, tick).map(|difference| (tick, difference)));
-    let (tick, difference) = first.unwrap_or((end, None));
-    Err(GameFault::Differs { compared: Compared::Modes, tick, difference })
+    let (tick, located) = first.unwrap_or((end, Located::default()));
+    Err(GameFault::differs(Compared::Modes, tick, located))
 }
 
 /// Whether a state that both have kept differs, and in which byte first.
-fn difference_at(alone: &mut Seen, room: &mut Seen, player: usize, tick: Tick) -> Option<Option<ByteDifference>> {
+fn difference_at(alone: &mut Seen, room: &mut Seen, player: usize, tick: Tick) -> Option<Located> {
     let descriptor = room.harness.room().descriptor().clone();
     let offline = alone.harness.runner_mut(0).local_mut()?.export_snapshot(tick).ok()?;
     let networked = room.harness.runner_mut(player).session_mut()?.export_snapshot(tick).ok()?;
@@ -219,7 +220,7 @@ fn difference_at(alone: &mut Seen, room: &mut Seen, player: usize, tick: Tick) -
         return None;
     }
     let bytes = [offline, networked].map(|snapshot| snapshot.verify(&descriptor).unwrap_or_default());
-    Some(ByteDifference::between(&bytes[0], &bytes[1]))
+    Some(Located::between(&bytes[0], &bytes[1]))
 }
 
 /// How many pictures were of a state of the offline match; each of them must be the offline one.
@@ -235,7 +236,7 @@ fn compare_pictures(
         let tick = shown.tick;
         if shown.checksum != offline.checksum {
             if shown.confirmed {
-                return Err(GameFault::Differs { compared: Compared::Modes, tick, difference: None });
+                return Err(GameFault::differs(Compared::Modes, tick, Located::default()));
             }
             continue;
         }
@@ -246,7 +247,9 @@ fn compare_pictures(
             difference = difference.or(ByteDifference::between(&offline.previous, &shown.previous));
         }
         if difference.is_some() {
-            return Err(GameFault::Differs { compared: Compared::Pictures { seat }, tick, difference });
+            // What stands in a projection is the game's own.
+            let located = Located { difference, field: None };
+            return Err(GameFault::differs(Compared::Pictures { seat }, tick, located));
         }
     }
     Ok(compared)

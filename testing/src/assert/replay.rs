@@ -13,8 +13,9 @@ use retick_core::tick::{Moment, Tick};
 use super::convergence::match_of;
 use super::fault::expect;
 use super::lane::{Game, Lane, check_moved};
+use super::names::Located;
 use super::watch::{self, seat_of};
-use super::{ByteDifference, Compared, GameFault, Premise};
+use super::{Compared, GameFault, Premise};
 use crate::environment::{self, Machine};
 use crate::sim::{RollbackSeen, Script, SimulatedMatch};
 
@@ -56,9 +57,8 @@ pub fn check_replay_verifies(
     let game = Game { factory: verifies.as_ref(), descriptor, script: &script };
     let mut lane = Lane::new(game, VERIFYING_MACHINE)?;
     let first = lane.bytes()?;
-    if let Some(difference) = ByteDifference::between(&start, &first) {
-        let (compared, tick) = (Compared::Replayed, Tick::ZERO);
-        return Err(GameFault::Differs { compared, tick, difference: Some(difference) });
+    if start != first {
+        return Err(GameFault::differs(Compared::Replayed, Tick::ZERO, Located::between(&start, &first)));
     }
     match verdict {
         Verdict::Verified { ticks: verified, checksums, final_checksum } => {
@@ -83,9 +83,7 @@ pub fn check_replay_verifies(
             let frames: Vec<_> = sim.frames().into_iter().take_while(|frame| frame.tick() < tick).collect();
             let replayed = lane.fold(&frames, Keep::NOTHING).ok().and_then(|()| lane.bytes().ok());
             let played = bytes_at(&mut sim, tick);
-            let sides = played.zip(replayed);
-            let difference = sides.and_then(|(played, replayed)| ByteDifference::between(&played, &replayed));
-            Err(GameFault::Differs { compared: Compared::Replayed, tick, difference })
+            Err(GameFault::differs(Compared::Replayed, tick, Located::of(played.zip(replayed))))
         }
         other => Err(GameFault::Replay(format!("{other:?}"))),
     }

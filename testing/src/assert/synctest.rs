@@ -9,7 +9,8 @@ use retick_core::tick::Tick;
 
 use super::fault::expect;
 use super::lane::{Game, Lane, check_emitted, check_moved};
-use super::{ByteDifference, Compared, Emitted, GameFault, Premise};
+use super::names::Located;
+use super::{Compared, Emitted, GameFault, Premise};
 use crate::environment::MACHINES;
 
 /// What a synctest did.
@@ -82,8 +83,8 @@ impl<'a> Synctest<'a> {
             self.rolled_kept.pop_back();
         }
         let checkpoint = self.rolled_kept.back().and_then(|kept| kept.checkpoint);
-        let differs = |difference| GameFault::Differs { compared: Compared::Restored, tick, difference };
-        let checkpoint = checkpoint.ok_or_else(|| differs(None))?;
+        let differs = |located| GameFault::differs(Compared::Restored, tick, located);
+        let checkpoint = checkpoint.ok_or_else(|| differs(Located::default()))?;
         self.rolled.runtime.restore(checkpoint)?;
         self.proof.rollbacks += 1;
         if self.rolled.checksum()? == self.straight_at(tick).and_then(|kept| kept.checksum) {
@@ -100,7 +101,7 @@ impl<'a> Synctest<'a> {
             if straight.is_none() || straight != kept.checksum {
                 let difference = self.difference(kept.tick)?;
                 let compared = Compared::Resimulated { from: restored };
-                return Err(GameFault::Differs { compared, tick: kept.tick, difference });
+                return Err(GameFault::differs(compared, kept.tick, difference));
             }
         }
         Ok(())
@@ -110,11 +111,11 @@ impl<'a> Synctest<'a> {
         self.straight_kept.iter().find(|kept| kept.tick == tick)
     }
 
-    fn difference(&mut self, tick: Tick) -> Result<Option<ByteDifference>, GameFault> {
+    fn difference(&mut self, tick: Tick) -> Result<Located, GameFault> {
         let straight = handle_at(&self.straight_kept, tick);
         let rolled = handle_at(&self.rolled_kept, tick);
-        let (Some(straight), Some(rolled)) = (straight, rolled) else { return Ok(None) };
-        Ok(ByteDifference::between(&self.straight.bytes_of(straight)?, &self.rolled.bytes_of(rolled)?))
+        let (Some(straight), Some(rolled)) = (straight, rolled) else { return Ok(Located::default()) };
+        Ok(Located::between(&self.straight.bytes_of(straight)?, &self.rolled.bytes_of(rolled)?))
     }
 
     /// Releases what no coming rollback returns to.

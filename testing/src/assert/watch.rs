@@ -10,7 +10,8 @@ use retick_core::session::{Retention, Session, StateReadError};
 use retick_core::tick::{Tick, TickRate};
 
 use super::lane::{Game, Lane, check_moved};
-use super::{ByteDifference, Compared, GameFault, Premise};
+use super::names::Located;
+use super::{Compared, GameFault, Premise};
 use crate::environment::Machine;
 use crate::net::LinkProfile;
 use crate::sim::{ClientSetup, MatchReport, MatchSetup, Script, SimulatedMatch};
@@ -241,8 +242,7 @@ fn differs(
         }
         None => (Compared::Fold { seat: seat_of(seat) }, folded(game, sim, tick), bytes_at(sim, seat, tick)),
     };
-    let difference = first.zip(second).and_then(|(first, second)| ByteDifference::between(&first, &second));
-    GameFault::Differs { compared, tick, difference }
+    GameFault::differs(compared, tick, Located::of(first.zip(second)))
 }
 
 /// Folds the authority's frames once more, up to a state.

@@ -87,7 +87,7 @@ fn d01_a_faulty_raw_float_bytes_are_flagged_at_frame_10() {
     let factory = floats_factory::<NanBits, RawFloats>();
     let descriptor = tally_descriptor(&factory, 2, 1);
     let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
-    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference) } = fault else {
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
         panic!("{fault}")
     };
     assert_eq!((tick, difference.offset, difference.first, difference.second), (Tick::new(10), 8, Some(0), Some(1)));
@@ -99,7 +99,7 @@ fn d01_b_the_two_zeros_are_two_values_and_flagged_at_frame_10() {
     let factory = floats_factory::<ZeroSign, SerdeState>();
     let descriptor = tally_descriptor(&factory, 2, 1);
     let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
-    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference) } = fault else {
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
         panic!("{fault}")
     };
     // The sign stands in the last byte of the f64, behind the tick.

@@ -65,7 +65,7 @@ fn d02_faulty_random_keys_are_flagged_by_the_determinism_check_at_frame_1() {
     let factory = push_factory::<RandomIds>();
     assert_eq!(factory.manifest().identity(), push_factory::<OrderedIds>().manifest().identity());
     let fault = check_deterministic(&factory, &tally_descriptor(&factory, 2, 1), zig_packed, 60).expect_err("flagged");
-    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference) } = fault else {
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
         panic!("{fault}")
     };
     assert_eq!(tick, Tick::new(1));
@@ -80,7 +80,9 @@ fn d02_faulty_insertion_history_is_flagged_by_the_hydration_check_at_frame_91() 
     assert!(check_deterministic(&factory, &descriptor, zig_packed, 360).is_ok());
     assert!(check_synctest(&factory, &descriptor, zig_packed, 360, 3).is_ok());
     let fault = check_hydration(&factory, &descriptor, zig_packed, 360, 90).expect_err("flagged");
-    let GameFault::Differs { compared, tick, difference: Some(difference) } = fault.clone() else { panic!("{fault}") };
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault.clone() else {
+        panic!("{fault}")
+    };
     assert_eq!((compared, tick), (Compared::Hydrated { at: Tick::new(90) }, Tick::new(91)));
     assert!((8..12).contains(&difference.offset), "in the mix, behind the tick: {difference:?}");
     assert!(

@@ -112,7 +112,7 @@ fn d03_faulty_raw_bytes_are_flagged_at_frame_0() {
     // The first byte of padding stands behind the tick and `a`.
     let [first, second, _] = Padded::<Wide>::FRESH_MEMORY.map(Some);
     let difference = Some(ByteDifference { offset: 9, first, second });
-    assert_eq!(fault, GameFault::Differs { compared: Compared::Instances, tick: Tick::ZERO, difference });
+    assert_eq!(fault, GameFault::Differs { compared: Compared::Instances, tick: Tick::ZERO, difference, field: None });
 }
 
 #[test]
@@ -124,7 +124,8 @@ fn d03_faulty_narrow_saves_are_flagged_by_the_first_rollback_to_a_b_beyond_255()
         // Nothing before it: b is 9 up to S(40), and no rollback goes to a later state before tick 40 + depth is played.
         assert!(check_synctest(&factory, &descriptor, still, 40 + depth, depth).is_ok());
         let fault = check_synctest(&factory, &descriptor, script, 60, depth).expect_err("flagged");
-        let flagged = GameFault::Differs { compared: Compared::Restored, tick: Tick::new(41), difference: None };
+        let flagged =
+            GameFault::Differs { compared: Compared::Restored, tick: Tick::new(41), difference: None, field: None };
         assert_eq!(fault, flagged, "depth {depth}");
     }
     // Whoever joins is given a save, too.

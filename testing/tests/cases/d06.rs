@@ -85,7 +85,10 @@ fn d06_faulty_local_first_is_flagged_at_frame_51_with_both_values() {
     let fault = check_convergence([&clean, &other], &descriptor, script, 60).expect_err("flagged");
     // Behind the tick stands that there is a winner, and then who.
     let difference = Some(ByteDifference { offset: 9, first: Some(0), second: Some(1) });
-    assert_eq!(fault, GameFault::Differs { compared: Compared::Instances, tick: Tick::new(51), difference });
+    assert_eq!(
+        fault,
+        GameFault::Differs { compared: Compared::Instances, tick: Tick::new(51), difference, field: None }
+    );
 }
 
 #[test]

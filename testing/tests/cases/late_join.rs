@@ -36,7 +36,7 @@ fn t1_a_joiner_with_another_state_is_caught() {
     let joiner = player().factory(Arc::new(twin));
     let fault = check_late_join_hydration(setup(), joiner, 200, 700).expect_err("flagged");
     // Of `frame`, three sums and their length, the lowest byte of seat 2's.
-    let GameFault::Differs { compared, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault else { panic!("{fault}") };
     assert_eq!((compared, tick), (Compared::Clients { seats: [seat(0), seat(2)] }, Tick::new(300)));
     assert_eq!(difference.offset, 8 + 8 + 8 + 2 * 8);
     assert_eq!(difference.first.map(|byte| byte ^ 1), difference.second);

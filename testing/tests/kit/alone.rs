@@ -55,7 +55,7 @@ fn t4_the_clean_twins_pass_every_check() {
 #[test]
 fn t4_a_static_counter_is_caught_by_the_determinism_check_in_the_first_tick() {
     let fault = determinism::<StaticCounter>().expect_err("caught");
-    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference) } = fault else {
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
         panic!("{fault}")
     };
     assert_eq!((tick, difference.offset), (Tick::new(1), LEAKED));
@@ -67,7 +67,7 @@ fn t4_a_static_counter_is_caught_by_the_determinism_check_in_the_first_tick() {
 fn t4_a_cell_that_clones_share_passes_determinism_and_is_caught_by_the_synctest() {
     assert!(determinism::<SharedCell>().is_ok());
     let fault = rollback::<SharedCell>(3).expect_err("caught");
-    let GameFault::Differs { compared: Compared::Resimulated { from }, tick, difference: Some(difference) } = fault
+    let GameFault::Differs { compared: Compared::Resimulated { from }, tick, difference: Some(difference), .. } = fault
     else {
         panic!("{fault}")
     };
@@ -82,7 +82,8 @@ fn t4_a_field_that_is_not_encoded_is_caught_by_the_hydration_check_in_the_first_
     assert!(determinism::<SkippedField>().is_ok());
     assert!(rollback::<SkippedField>(3).is_ok());
     let fault = hydration::<SkippedField>(30).expect_err("caught");
-    let GameFault::Differs { compared: Compared::Hydrated { at }, tick, difference: Some(difference) } = fault else {
+    let GameFault::Differs { compared: Compared::Hydrated { at }, tick, difference: Some(difference), .. } = fault
+    else {
         panic!("{fault}")
     };
     assert_eq!((at, tick, difference.offset), (Tick::new(30), Tick::new(31), LEAKED));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use retick_core::fields::SerdeFields;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runner::Status;
 use retick_core::runtime::RuntimeFactory;
@@ -11,9 +12,10 @@ use retick_testing::assert::{
     ByteDifference, Compared, GameFault, assert_late_join_hydration, assert_presentation_parity,
     assert_replay_verifies, assert_runner_lifecycle, assert_two_client_convergence, check_convergence_of,
     check_presentation_parity, check_replay_verifies, check_runner_lifecycle, check_two_client_convergence,
+    name_fields,
 };
 use retick_testing::fixtures::{
-    beeper_factory, ent_factory, press_packed, tally_descriptor, tally_factory, zig_packed,
+    Tally, beeper_factory, ent_factory, press_packed, tally_descriptor, tally_factory, zig_packed,
 };
 use retick_testing::sim::{ClientSetup, MatchSetup};
 use retick_testing::twins::{
@@ -41,7 +43,7 @@ fn shared(factory: impl RuntimeFactory + 'static) -> Arc<dyn RuntimeFactory> {
 
 /// The state and the byte; one bit of it flipped.
 fn assert_flipped(fault: GameFault, sides: Compared, offset: u64) {
-    let GameFault::Differs { compared, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault else { panic!("{fault}") };
     assert_eq!((compared, tick, difference.offset), (sides, Tick::new(FLIPPED), offset));
     assert_eq!(difference.first.map(|byte| byte ^ 1), difference.second);
 }
@@ -127,7 +129,7 @@ fn t3_a_replay_that_differs_is_named_with_the_byte_of_the_match_and_of_the_repla
 fn t3_two_pictures_of_one_state_are_named_with_the_byte_of_each() {
     let twin = shared(twin_factory::<ShownMachine>());
     let fault = check_presentation_parity([twin.clone(), twin.clone()], &two(&twin), &zig_packed, TICKS);
-    let Err(GameFault::Differs { compared, tick, difference }) = fault else { panic!("{fault:?}") };
+    let Err(GameFault::Differs { compared, tick, difference, .. }) = fault else { panic!("{fault:?}") };
     // What is shown beside sum and count is the machine's number: 202 offline, 0 for the first runner in the room.
     assert_eq!((compared, tick), (Compared::Pictures { seat: seat(0) }, Tick::ZERO));
     assert_eq!(difference, Some(ByteDifference { offset: 16, first: Some(202), second: Some(0) }));
@@ -158,8 +160,23 @@ fn t3_events_that_differ_are_named_with_both() {
 fn t3_a_second_match_that_is_not_the_first_is_named_with_the_byte_of_each() {
     let twin = shared(twin_factory::<StaticCounter>());
     let fault = check_runner_lifecycle(&twin, &two(&twin), &zig_packed, TICKS).expect_err("flagged");
-    let GameFault::Differs { compared, tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault else { panic!("{fault}") };
     // Behind the tick and the sum stands what was counted outside of the state.
     assert_eq!((compared, tick, difference.offset), (Compared::Matches, Tick::new(1), 16));
     assert_ne!(difference.first, difference.second);
+}
+
+#[test]
+fn t3_a_fault_names_the_field_while_somebody_knows_them() {
+    let fault = || {
+        let twin = [shared(tally_factory()), shared(flipped_factory::<FlippedSum, 1, FLIPPED>())];
+        check_two_client_convergence(twin.clone(), &two(&twin[0]), &zig_packed, TICKS).expect_err("flagged")
+    };
+    {
+        let _named = name_fields(SerdeFields::<Tally>::new());
+        let named = fault();
+        assert!(matches!(&named, GameFault::Differs { field: Some(field), .. } if field == "sum[1]"), "{named}");
+        assert!(named.to_string().contains("S(40), first at sum[1], byte 32: "), "{named}");
+    }
+    assert!(matches!(fault(), GameFault::Differs { field: None, .. }), "nobody knows them any more");
 }

@@ -18,6 +18,22 @@ const END: &str = "<!-- measured: end -->\n";
 /// What stands for a proof that passes.
 const PASSES: &str = "·";
 
+/// What the guide says that a proof can't see, and the twins that show it.
+const LIMITS: [(&str, &str, &[&str]); 4] = [
+    (
+        "assert_deterministic",
+        "It never rolls back and never takes a snapshot.",
+        &["Narrow", "ProbedIds", "SkippedRandom", "SharedCell", "SkippedField", "LossySnapshot", "FirstExecution"],
+    ),
+    (
+        "synctest",
+        "What a snapshot leaves out, a checkpoint may hold.",
+        &["ProbedIds", "SkippedRandom", "SkippedField", "LossySnapshot", "Unencoded"],
+    ),
+    ("assert_hydration", "No room, no client.", &["FirstExecution", "ViewReader", "ShownMachine"]),
+    ("assert_replay_verifies", "Events are not in the file.", &["FirstExecution", "Numbered", "Unencoded"]),
+];
+
 /// Every proof's word on a twin.
 type Row = (Twin, Vec<String>);
 
@@ -81,6 +97,13 @@ fn t4_every_twin_is_caught_as_the_table_says_and_no_clean_one() {
     for (column, proof) in PROOFS.iter().enumerate() {
         let alone = |(_, words): &&Row| words[column] != PASSES && words.iter().any(|word| word == PASSES);
         assert!(rows.iter().any(|row| alone(&row)), "{} catches nothing that another does not", proof.name);
+    }
+    let guide = fs::read_to_string(path().with_file_name("..").join("docs/testing.md")).unwrap();
+    for (proof, sentence, missed) in LIMITS {
+        assert!(guide.contains(sentence), "the guide says nothing of this limit of {proof}");
+        let column = PROOFS.iter().position(|it| it.name == proof).expect("a proof");
+        let passes = |name: &&&str| rows.iter().any(|(twin, words)| twin.name == **name && words[column] == PASSES);
+        assert_eq!(missed.iter().find(|name| !passes(name)), None, "{proof} sees more than the guide says");
     }
     let measured = table(&rows);
     let text = fs::read_to_string(path()).unwrap();
