@@ -21,7 +21,8 @@ const FLIPPED: u64 = 130;
 /// The first report behind it, and the one after that.
 const REPORT: u64 = 181;
 const NEXT_REPORT: u64 = 241;
-const TICKS: u64 = 420;
+const TICK_COUNT: usize = 420;
+const TICKS: u64 = TICK_COUNT as u64;
 /// Two seconds.
 const REPAIRED_WITHIN_TICKS: u64 = 120;
 
@@ -91,8 +92,8 @@ fn verdicts(report: &MatchReport, client: usize) -> Vec<(u64, Vec<Seat>)> {
 fn assert_undisturbed(report: &MatchReport) {
     let mut control = play(setup().client(honest()).client(honest()));
     let control = control.report();
-    assert_eq!(report.confirm_times[..TICKS as usize], control.confirm_times[..TICKS as usize], "no tick is late");
-    assert_eq!(report.frames[..TICKS as usize], control.frames[..TICKS as usize], "no input is missing");
+    assert_eq!(report.confirm_times[..TICK_COUNT], control.confirm_times[..TICK_COUNT], "no tick is late");
+    assert_eq!(report.frames[..TICK_COUNT], control.frames[..TICK_COUNT], "no input is missing");
     assert!(report.clients.iter().all(|client| client.end.is_none()), "nobody is closed");
 }
 

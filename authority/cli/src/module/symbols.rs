@@ -169,7 +169,7 @@ struct Types<'a> {
     unit: &'a Unit<Reader<'a>>,
 }
 
-impl Types<'_> {
+impl<'a> Types<'a> {
     /// Writes what stands at an address, and its parts.
     fn write(
         &self,
@@ -231,7 +231,7 @@ impl Types<'_> {
     /// The members of a structure, those of its variants among them.
     fn collect(
         &self,
-        node: gimli::EntriesTreeNode<'_, '_, Reader<'_>>,
+        node: gimli::EntriesTreeNode<'_, '_, Reader<'a>>,
         members: &mut Vec<(String, u64, UnitOffset)>,
     ) -> Result<(), gimli::Error> {
         let mut children = node.children();
