@@ -56,5 +56,6 @@ pub mod net;
 pub mod recovery;
 pub mod runner;
 pub mod sim;
+pub mod simulate;
 pub mod strict;
 pub mod twins;
