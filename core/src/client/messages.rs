@@ -24,7 +24,7 @@ impl Client {
         if let Some(end) = &self.end {
             return Err(end.clone());
         }
-        self.now = now;
+        (self.now, self.heard_at, self.gathering) = (now, now, false);
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
         let taken = message.and_then(|message| match self.holds_back(&message) {
@@ -282,7 +282,7 @@ impl Client {
     }
 
     pub(super) fn send_ping_if_due(&mut self) {
-        let live = self.connected && self.greeted && self.end.is_none();
+        let live = self.connected && self.greeted && self.end.is_none() && !self.gathering;
         if live && self.pace.take_ping(self.now) {
             let rollbacks = u32::try_from(self.stats.rollbacks).unwrap_or(u32::MAX);
             let ping = ClientMessage::Ping { sent_micros: self.now.as_micros(), rollbacks };
@@ -295,7 +295,9 @@ impl Client {
         if self.is_observer() {
             self.pending_reports.clear();
         }
-        let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted) else { return };
+        let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted && !self.gathering) else {
+            return;
+        };
         for (tick, checksum) in self.pending_reports.drain(..) {
             let report = ClientMessage::Report { generation: claimed.generation, tick, checksum };
             self.outbox.push_message(|out| report.encode_into(out));

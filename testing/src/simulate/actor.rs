@@ -38,6 +38,8 @@ pub(super) struct Actor {
     marks: u64,
     head_before: Tick,
     oldest_before: Option<Tick>,
+    /// The generation of what its session says, as of its last event.
+    generation: Option<Generation>,
 }
 
 impl Actor {
@@ -58,6 +60,7 @@ impl Actor {
             marks: 0,
             head_before: Tick::ZERO,
             oldest_before: None,
+            generation: None,
         }
     }
 
@@ -83,7 +86,7 @@ impl Actor {
         self.clock = LocalClock::new(Moment::ZERO, drift);
         self.clock.jump(mix(u64::from(self.plan.number) + u64::from(self.life) * 977) % 100_000);
         let _ = now;
-        (self.end_is_seen, self.connection) = (false, None);
+        (self.end_is_seen, self.connection, self.generation) = (false, None, None);
     }
 
     pub(super) fn jump(&mut self, millis: u64) {
@@ -159,7 +162,9 @@ impl Actor {
         let mut sent = Vec::new();
         loop {
             let confirmed = client.session().map_or(Tick::ZERO, Session::confirmed);
-            let generation = generation(client).unwrap_or_default();
+            // What a session said before it was replaced comes out before that is told.
+            self.generation = self.generation.or(generation(client));
+            let generation = self.generation.unwrap_or_default();
             match client.poll_output() {
                 None => break,
                 Some(Output::Transmit(bytes)) => {
@@ -174,7 +179,12 @@ impl Actor {
                     SessionEvent::RolledBack { from, to } => Seen::RolledBack { who, from, to, head_before, oldest },
                 }),
                 Some(Output::Event(ClientEvent::Ended(reason))) => see(Seen::Ended { who, reason }),
-                Some(Output::Event(event)) => see(Seen::Told { who, event }),
+                Some(Output::Event(event)) => {
+                    if let ClientEvent::Reconfigured { generation } = event {
+                        self.generation = Some(generation);
+                    }
+                    see(Seen::Told { who, event });
+                }
             }
         }
         let generation = generation(client).unwrap_or_default();

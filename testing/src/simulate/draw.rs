@@ -20,7 +20,7 @@ pub fn draw(seed: u64) -> Schedule {
     let mut dice = Dice(RngStream::derive(&SessionSeed::from_u64(seed), "schedule"));
     let game = dice.pick(&Game::ALL);
     let seats = dice.pick(&[1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 8]);
-    let safety_millis = u64::from(dice.range(2_500..=8_000));
+    let safety_millis = u64::from(dice.range(2_500..=9_000));
     let is_lossy = dice.percent(60);
     let mut actors: Vec<ActorPlan> = Vec::new();
     let room = room_plan(&mut dice, game, seats);
@@ -116,9 +116,9 @@ fn room_plan(dice: &mut Dice, game: Game, seats: u8) -> RoomPlan {
         transfer_timeout_millis: dice.millis(800..=2_500),
         tickets: dice.percent(50),
         sync_micros: u64::from(dice.range(0..=9_000)),
-        sync_interval_millis: dice.millis(20..=400),
+        sync_interval_millis: dice.millis(20..=1_200),
         clock_ppm: ppm(dice),
-        outbound_cap_bytes: dice.pick(&[12_000, 1 << 20]),
+        outbound_cap_bytes: dice.pick(&[20_000, 1 << 20]),
     }
 }
 
@@ -172,7 +172,7 @@ fn happening(dice: &mut Dice, schedule: &Schedule) -> Happening {
     let actor = dice.pick(&schedule.actors).number;
     let seat = u8::try_from(dice.range(0..=u32::from(schedule.seats) - 1)).unwrap_or(0);
     match dice.range(0..=24) {
-        0 | 1 => Happening::Cut { actor, millis: dice.millis(50..=2_500) },
+        0 | 1 => Happening::Cut { actor, millis: dice.pick(&[60, 300, 1_000, 2_500, 7_000]) },
         2 | 3 => Happening::HalfOpen {
             actor,
             client_notices_millis: dice.millis(200..=2_500),
@@ -181,8 +181,8 @@ fn happening(dice: &mut Dice, schedule: &Schedule) -> Happening {
         4 | 5 => Happening::Drop { actor },
         6 => Happening::Supersede { actor, room_notices_millis: dice.millis(1..=1_500) },
         7 => Happening::Restart { actor },
-        8 => Happening::Freeze { actor, millis: dice.millis(30..=2_500) },
-        9 => Happening::Slow { actor, millis: dice.millis(300..=4_000), bytes_per_second: dice.range(100..=6_000) },
+        8 => Happening::Freeze { actor, millis: dice.pick(&[30, 200, 900, 2_500, 7_000]) },
+        9 => Happening::Slow { actor, millis: dice.millis(300..=7_000), bytes_per_second: dice.pick(&[50, 500, 2_000, 6_000]) },
         10 => Happening::Lossy { actor, millis: dice.millis(300..=3_000), loss: dice.range(1_000..=6_000) },
         11 => Happening::Jump { actor, millis: dice.millis(10..=5_000) },
         // Somebody stays, or there is nothing to see.

@@ -74,10 +74,11 @@ impl Pipe {
 
     /// Holds an arrival back behind what a slow reader has not read, and a stream's behind all before it.
     fn settle(&mut self, mut due: Moment, now: Moment, bytes: usize, trouble: &Trouble) -> Moment {
-        if let Some((bytes_per_second, _)) = trouble.slow.filter(|(_, until)| now < *until && !trouble.healed) {
+        if let Some((bytes_per_second, until)) = trouble.slow.filter(|(_, until)| now < *until && !trouble.healed) {
             let nanos = bytes as u64 * 1_000_000_000 / u64::from(bytes_per_second.max(1));
             self.free_at = self.free_at.max(now).plus_nanos(nanos);
-            due = due.max(self.free_at);
+            // Whoever is quick again reads all that waits.
+            due = due.max(self.free_at.min(until));
         }
         if self.delivery == Delivery::Stream {
             due = due.max(self.latest);

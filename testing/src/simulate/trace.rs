@@ -113,8 +113,8 @@ pub enum Seen {
     Opened { connection: ConnectionId, who: Who },
     /// The room was told that a connection is gone.
     Lost { connection: ConnectionId },
-    /// A message was handed to the room.
-    Handed { connection: ConnectionId, bytes: Vec<u8> },
+    /// A message was handed to the room, which looked at it if it still has the connection.
+    Handed { connection: ConnectionId, bytes: Vec<u8>, read: bool },
     /// A message left the room.
     Sent { to: Vec<ConnectionId>, bytes: Vec<u8> },
     /// A record was written.
@@ -180,7 +180,7 @@ impl TraceDigest {
         let out = &mut self.pending;
         // Writing into memory does not fail.
         let _ = match seen {
-            Seen::Handed { connection, bytes } => out.write_all(&[&connection.0.to_le_bytes(), &bytes[..]].concat()),
+            Seen::Handed { connection, bytes, .. } => out.write_all(&[&connection.0.to_le_bytes(), &bytes[..]].concat()),
             Seen::Sent { to, bytes } => {
                 to.iter().for_each(|connection| out.extend_from_slice(&connection.0.to_le_bytes()));
                 out.write_all(bytes)

@@ -11,7 +11,7 @@ use retick_core::wire::ClientMessage;
 use super::actor::Actor;
 use super::checks::{Rule, breach};
 use super::host::{Host, Wanted};
-use super::pipe::Pipe;
+use super::pipe::{Pipe, Trouble};
 use super::schedule::{Role, Schedule, Waits};
 use super::trace::Seen;
 use super::watch::Watch;
@@ -338,7 +338,7 @@ impl<'a> World<'a> {
     fn send_down(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let Some(open) = self.connections.get_mut(&connection) else { return };
         let trouble = self.actors[open.actor].trouble;
-        if open.is_dead && !trouble.healed {
+        if open.is_dead {
             return;
         }
         open.under_way += bytes.len() as u64;
@@ -448,8 +448,9 @@ impl<'a> World<'a> {
     /// Posts a message to the room, or the opening of the connection.
     pub(super) fn post_up(&mut self, connection: ConnectionId, bytes: Option<Vec<u8>>) {
         let Some(open) = self.connections.get_mut(&connection) else { return };
-        let trouble = self.actors[open.actor].trouble;
-        if open.is_dead && !trouble.healed {
+        // A slow reader sends as ever.
+        let trouble = Trouble { slow: None, ..self.actors[open.actor].trouble };
+        if open.is_dead {
             return;
         }
         let is_input =
@@ -490,8 +491,18 @@ impl<'a> World<'a> {
         if self.host.run.is_none() || !self.connections.get(&connection).is_some_and(|open| open.is_open) {
             return;
         }
-        self.see(Seen::Handed { connection, bytes: bytes.to_vec() });
-        self.with_room(|room, now| room.handle_message(connection, bytes, now));
+        let (now, mut read) = (self.now, false);
+        if let Some(run) = &mut self.host.run {
+            let unread = |room: &retick_authority::room::Room| {
+                room.stats().stray_messages + room.stats().over_budget_connections
+            };
+            let before = unread(&run.room);
+            run.room.handle_message(connection, bytes, run.clock.read(now));
+            read = unread(&run.room) == before;
+        }
+        // What follows from it is seen behind it.
+        self.see(Seen::Handed { connection, bytes: bytes.to_vec(), read });
+        self.carry_out();
     }
 
     /// Sends what a participant's client wants sent, and looks whether it is over.

@@ -74,7 +74,7 @@ impl Check for Commands {
                     self.claims.insert(*connection, claim.seat);
                 }
             }
-            Seen::Handed { connection, bytes } => {
+            Seen::Handed { connection, bytes, .. } => {
                 if let (Some(seat), Ok(ClientMessage::Command { payload, .. })) =
                     (self.claims.get(connection), ClientMessage::decode(bytes))
                 {

@@ -90,7 +90,8 @@ impl Inputs {
                     self.frontier = tick.saturating_add(1);
                     self.playing.clear();
                     for (seat, view) in self.seats.seats().zip(frame.seats()) {
-                        if view.presence == Presence::Human {
+                        // One whose transport is lost is waited for like any other.
+                        if matches!(view.presence, Presence::Human | Presence::Disconnected) {
                             self.playing.insert(seat, view.epoch);
                         }
                     }
@@ -169,7 +170,7 @@ impl Check for Inputs {
                     self.claims.insert(*connection, (claim.seat, claim.epoch));
                 }
             }
-            Seen::Handed { connection, bytes } => self.handed(*connection, bytes),
+            Seen::Handed { connection, bytes, read: true } => self.handed(*connection, bytes),
             Seen::Record { bytes, .. } => self.recorded(at, bytes)?,
             Seen::RoomTurn(room) => self.called(at, room)?,
             Seen::RoomUp { run, .. } => {

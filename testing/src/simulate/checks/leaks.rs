@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use retick_authority::room::ConnectionId;
 use retick_core::tick::Moment;
-use retick_core::wire::RoomMessage;
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::super::game::mix;
 use super::super::host::room_secret;
@@ -20,8 +20,8 @@ enum Mark {
     Token(Vec<u8>, ConnectionId),
     /// For nobody.
     Secret(Vec<u8>),
-    /// For whoever was there when it came, but its sender.
-    Ephemeral(Vec<u8>, Who),
+    /// For whoever is there when it comes, but its sender; these, once it has come.
+    Ephemeral(Vec<u8>, BTreeSet<ConnectionId>),
 }
 
 impl Mark {
@@ -36,12 +36,14 @@ impl Mark {
 pub(super) struct Leaks {
     marks: BTreeMap<[u8; PREFIX_BYTES], Mark>,
     opened: BTreeMap<ConnectionId, Who>,
+    /// Every connection that was ever greeted.
     greeted: BTreeSet<ConnectionId>,
+    there: BTreeSet<ConnectionId>,
 }
 
 impl Leaks {
     pub(super) fn new(terms: &Terms) -> Leaks {
-        let mut leaks = Leaks { marks: BTreeMap::new(), opened: BTreeMap::new(), greeted: BTreeSet::new() };
+        let mut leaks = Leaks { marks: BTreeMap::new(), opened: BTreeMap::new(), greeted: BTreeSet::new(), there: BTreeSet::new() };
         leaks.mark(Mark::Secret(room_secret(terms.schedule.seed).0.to_vec()));
         for actor in &terms.schedule.actors {
             let first = mix(0x1D00 + u64::from(actor.number) * 16 + 1).to_le_bytes();
@@ -65,6 +67,15 @@ impl Leaks {
         found.collect()
     }
 
+    /// An ephemeral has come: whoever is there now may have it, but its sender.
+    fn handed(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        let Ok(ClientMessage::Ephemeral { payload }) = ClientMessage::decode(bytes) else { return };
+        let Some(Mark::Ephemeral(_, there)) = payload.first_chunk().and_then(|prefix| self.marks.get_mut(prefix)) else {
+            return;
+        };
+        there.extend(self.there.iter().filter(|it| **it != connection));
+    }
+
     fn sent(&mut self, at: Moment, to: &[ConnectionId], bytes: &[u8]) -> Result<(), Breach> {
         if let (Ok(RoomMessage::Welcome(welcome)), [connection]) = (RoomMessage::decode(bytes), to) {
             self.greeted.insert(*connection);
@@ -85,12 +96,10 @@ impl Leaks {
             let leaked = match mark {
                 Mark::Secret(_) => Some(Rule::SecretLeak),
                 Mark::Token(_, owner) => (to != [*owner]).then_some(Rule::TokenLeak),
-                Mark::Ephemeral(_, sender) => {
+                Mark::Ephemeral(_, there) => {
                     let is_ephemeral = matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Ephemeral { .. }));
-                    let is_there = |it: &ConnectionId| {
-                        self.greeted.contains(it) && self.opened.get(it).is_some_and(|who| who != sender)
-                    };
-                    (!is_ephemeral || !to.iter().all(is_there)).then_some(Rule::EphemeralLeak)
+                    let is_due = is_ephemeral && to.iter().all(|it| there.contains(it) && self.greeted.contains(it));
+                    (!is_due).then_some(Rule::EphemeralLeak)
                 }
             };
             if let Some(rule) = leaked {
@@ -104,10 +113,14 @@ impl Leaks {
 impl Check for Leaks {
     fn see(&mut self, at: Moment, seen: &Seen) -> Result<(), Breach> {
         match seen {
-            Seen::Opened { connection, who } => drop(self.opened.insert(*connection, *who)),
-            Seen::Lost { connection } => drop(self.greeted.remove(connection)),
-            Seen::RoomDown => self.greeted.clear(),
-            Seen::Marked { who, mark } => self.mark(Mark::Ephemeral(mark.clone(), *who)),
+            Seen::Opened { connection, who } => {
+                self.opened.insert(*connection, *who);
+                self.there.insert(*connection);
+            }
+            Seen::Lost { connection } => drop(self.there.remove(connection)),
+            Seen::RoomDown => self.there.clear(),
+            Seen::Marked { mark, .. } => self.mark(Mark::Ephemeral(mark.clone(), BTreeSet::new())),
+            Seen::Handed { connection, bytes, read: true } => self.handed(*connection, bytes),
             Seen::Sent { to, bytes } => self.sent(at, to, bytes)?,
             // The log holds the secret and the names, and nothing else that is private.
             Seen::Record { bytes, .. } => {

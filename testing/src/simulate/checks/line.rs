@@ -162,7 +162,7 @@ impl Check for Line {
             Seen::Applied { who, frame } if who.is_honest() => self.applied(at, *who, frame)?,
             Seen::RoomUp { run, kept } if *run > 0 => self.restored(at, *run, *kept)?,
             Seen::Opened { connection, who } => drop(self.opened.insert(*connection, *who)),
-            Seen::Handed { connection, bytes } => self.offered(*connection, bytes),
+            Seen::Handed { connection, bytes, read: true } => self.offered(*connection, bytes),
             Seen::Stands { who, stand } if !stand.is_over => drop(self.alive.insert(*who)),
             Seen::Event(RoomEvent::Recovered { frontier, .. }) => {
                 let offered = self.offered.take().filter(|(generation, _)| *generation == self.generation);

@@ -15,6 +15,9 @@ const MEASURED_MILLIS: u64 = 2_000;
 /// How long before the end nothing that was pending at heal may still be, in milliseconds.
 const LONGEST_DONATION_MILLIS: u64 = 3_000;
 
+/// How long before the end everyone was live at least once, in milliseconds.
+const MOST_UNSETTLED_MILLIS: u64 = 500;
+
 /// How the match ends.
 pub(super) struct Liveness {
     schedule: std::sync::Arc<Schedule>,
@@ -25,6 +28,8 @@ pub(super) struct Liveness {
     last: Option<RoomSeen>,
     donating_since: Option<Moment>,
     stands: BTreeMap<Who, StandSeen>,
+    /// When each was live last, or waited for the match to begin.
+    settled: BTreeMap<Who, (Moment, ClientStatus)>,
 }
 
 impl Liveness {
@@ -37,6 +42,7 @@ impl Liveness {
             last: None,
             donating_since: None,
             stands: BTreeMap::new(),
+            settled: BTreeMap::new(),
         }
     }
 
@@ -67,6 +73,9 @@ impl Check for Liveness {
                 self.donating_since = if room.donating { self.donating_since.or(Some(at)) } else { None };
                 self.last = Some(*room);
             }
+            Seen::Turn { who, turn } if matches!(turn.status, ClientStatus::Live | ClientStatus::Waiting) => {
+                self.settled.insert(*who, (at, turn.status));
+            }
             Seen::Stands { who, stand } if who.is_honest() => drop(self.stands.insert(*who, *stand)),
             Seen::Sent { bytes, .. } if !self.schedule.has_liar() => {
                 if matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Desync { .. })) {
@@ -82,11 +91,12 @@ impl Check for Liveness {
         let (Some(last), false, true) = (self.last, self.is_over, self.healed) else { return Ok(()) };
         for (who, stand) in self.stands.iter().filter(|(_, stand)| !stand.is_over) {
             let expected = if last.clock_tick.is_some() { ClientStatus::Live } else { ClientStatus::Waiting };
-            if stand.status != Some(expected) {
-                return Err(breach(Rule::NotLive, at).by(who.actor).of(stand.received).numbers(
-                    stand.status.map_or(u64::MAX, |status| status as u64),
-                    expected as u64,
-                ));
+            // Jitter may make it look behind for a moment.
+            let settled = self.settled.get(who).filter(|(_, status)| *status == expected).map(|(settled, _)| *settled);
+            let unsettled_millis = at.nanos_since(settled.unwrap_or_default()) / 1_000_000;
+            if unsettled_millis > MOST_UNSETTLED_MILLIS {
+                let wrong = breach(Rule::NotLive, at).by(who.actor).of(stand.received);
+                return Err(wrong.numbers(unsettled_millis, MOST_UNSETTLED_MILLIS));
             }
             let (received, slack) = (stand.received, stand.slack_ticks);
             let is_behind = last.frontier.since(received) > slack || received.since(stand.confirmed) > slack;
