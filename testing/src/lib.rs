@@ -12,6 +12,8 @@
 //!    environment: machines that differ in all that must not reach a state
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
+//!    simulate: whole matches drawn from one seed, with faults, liars and crashes, judged at every step
+//!    golden: what loss, round trip and input delay cost, in numbers that are the same everywhere
 //!    load: many rooms and their clients' bytes, for whoever measures
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
@@ -51,6 +53,7 @@ pub mod certify;
 pub mod checkers;
 pub mod environment;
 pub mod fixtures;
+pub mod golden;
 pub mod load;
 pub mod net;
 pub mod recovery;

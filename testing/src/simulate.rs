@@ -27,10 +27,14 @@ mod checks;
 mod clock;
 mod coverage;
 mod draw;
+mod duty;
+mod enact;
+mod frozen;
 mod game;
-mod happenings;
+mod happening;
 mod host;
 mod liar;
+mod links;
 mod pipe;
 mod schedule;
 mod shrink;
@@ -42,9 +46,8 @@ mod world;
 pub use checks::{Breach, Rule};
 pub use coverage::{Coverage, PREMISES};
 pub use draw::draw;
-pub use schedule::{
-    ActorPlan, Game, Happening, LinkPlan, Permitted, Planned, Role, RoomPlan, Schedule, StartPlan, Waits,
-};
+pub use happening::{Happening, Planned};
+pub use schedule::{ActorPlan, Game, LinkPlan, Permitted, Role, RoomPlan, Schedule, StartPlan, Waits};
 pub use shrink::shrink;
 pub use trace::{RoomSeen, Seen, StandSeen, TurnSeen, Who};
 

@@ -17,6 +17,7 @@ mod play;
 mod proxy;
 mod scripted;
 mod serve;
+mod simulate;
 mod synctest;
 mod ticket;
 mod verify;
@@ -52,6 +53,8 @@ enum Command {
     Verify(verify::VerifyArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
+    /// Play whole matches drawn from seeds, with faults, liars and crashes, and judge them at every step
+    Simulate(simulate::SimulateArguments),
     /// Inspect, certify or rewrite a game module
     Module(module::ModuleArguments),
     /// Measure what this machine carries
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Log(arguments) => log::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };

@@ -24,7 +24,7 @@ impl Client {
         if let Some(end) = &self.end {
             return Err(end.clone());
         }
-        (self.now, self.heard_at, self.gathering) = (now, now, false);
+        self.now = now;
         self.stats.received_bytes += bytes.len() as u64;
         let message = RoomMessage::decode(bytes).map_err(EndReason::Message);
         let taken = message.and_then(|message| match self.holds_back(&message) {
@@ -56,6 +56,7 @@ impl Client {
             }
             RoomMessage::Frames(frames) => return self.take_frames(&frames),
             RoomMessage::Pong { sent_micros, clock, counters } => {
+                (self.answered_at, self.gathering) = (now, false);
                 // A clock that stands still can't be measured.
                 let clock = clock.filter(|_| self.life.paused_at.is_none());
                 self.pace.handle_pong(Moment::from_micros(sent_micros), clock, now);
@@ -123,6 +124,7 @@ impl Client {
         self.take_claim(welcome, descriptor.generation());
         self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
+        (self.answered_at, self.gathering) = (self.now, false);
         self.greeted_at = welcome.frontier;
         // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;

@@ -117,9 +117,11 @@ use crate::wire::{ClaimId, ResumeToken, RoomRules};
 /// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
 /// must hold it behind one checksum cadence (A7).
 pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
-/// For how long nothing was heard of the room, in nanoseconds, when a client on a reliable transport begins to gather what it sends,
-/// and how often it sends it then: what such a transport holds back arrives at once, and must fit a connection's budget (A11).
-const SILENCE_NANOS: u64 = 1_000_000_000;
+/// For how long no ping was answered, in nanoseconds, when a client on a reliable transport begins to gather what it sends: what such a
+/// transport holds back arrives at once, and must fit a connection's budget (A11).
+const SILENCE_NANOS: u64 = 1_500_000_000;
+/// How often it sends what it gathered, in nanoseconds.
+const GATHERED_NANOS: u64 = 2_000_000_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
 /// The seat that a client holds.
@@ -167,8 +169,8 @@ pub struct Client {
     now: Moment,
     /// Next tick whose input has not been sent on this connection.
     unsent: Tick,
-    /// When something was heard of the room last.
-    heard_at: Moment,
+    /// When a ping was answered last, or the greeting.
+    answered_at: Moment,
     /// When gathered messages are sent next, and whether this turn sends none.
     next_gathered: Moment,
     gathering: bool,
@@ -213,7 +215,7 @@ impl Client {
             greeted_at: Tick::ZERO,
             now: Moment::ZERO,
             unsent: Tick::ZERO,
-            heard_at: Moment::ZERO,
+            answered_at: Moment::ZERO,
             next_gathered: Moment::ZERO,
             gathering: false,
             next_resend: Moment::ZERO,
@@ -240,7 +242,7 @@ impl Client {
         if self.end.is_some() {
             return;
         }
-        (self.now, self.heard_at) = (now, now);
+        (self.now, self.answered_at) = (now, now);
         self.connected = true;
         self.greeted = false;
         self.base_is_known = false;
@@ -283,13 +285,13 @@ impl Client {
         }
     }
 
-    /// Whether this turn keeps what it has to send for a later one, because nothing comes back (A11).
+    /// Whether this turn keeps what it has to send for a later one, because no ping is answered (A11).
     fn judge_silence(&mut self) {
-        let is_silent = self.now.nanos_since(self.heard_at) >= SILENCE_NANOS;
+        let is_silent = self.now.nanos_since(self.answered_at) >= SILENCE_NANOS;
         let gathers = is_silent && self.config.transport == Transport::Reliable;
         self.gathering = gathers && self.now < self.next_gathered;
         if !self.gathering {
-            self.next_gathered = self.now.plus_nanos(SILENCE_NANOS);
+            self.next_gathered = self.now.plus_nanos(GATHERED_NANOS);
         }
     }
 

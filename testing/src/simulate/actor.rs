@@ -1,5 +1,6 @@
 //! A participant: a real client, its process with its clock, its script, and what can be seen of it from outside.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use retick_authority::room::ConnectionId;
@@ -19,6 +20,7 @@ use super::liar::Malice;
 use super::pipe::Trouble;
 use super::schedule::{ActorPlan, Role, Schedule};
 use super::trace::{Seen, StandSeen, TurnSeen, Who};
+use super::world::Due;
 
 /// A participant.
 pub(super) struct Actor {
@@ -30,6 +32,8 @@ pub(super) struct Actor {
     pub(super) connection: Option<ConnectionId>,
     clock: LocalClock,
     pub(super) frozen_until: Moment,
+    /// What arrived while it stood still, in order.
+    pub(super) inbox: VecDeque<Due>,
     pub(super) trouble: Trouble,
     pub(super) has_left: bool,
     pub(super) end_is_seen: bool,
@@ -53,6 +57,7 @@ impl Actor {
             connection: None,
             clock: LocalClock::default(),
             frozen_until: Moment::ZERO,
+            inbox: VecDeque::new(),
             trouble: Trouble::default(),
             has_left: false,
             end_is_seen: false,
@@ -111,10 +116,18 @@ impl Actor {
 
     pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) {
         let own = self.clock.read(now);
+        self.note_session();
         if let Some(client) = &mut self.client {
             // A client that is over says so by its event.
             let _ = client.handle_message(bytes, own);
         }
+    }
+
+    /// Where its session stands, before it may roll back.
+    fn note_session(&mut self) {
+        let session = self.client.as_ref().and_then(Client::session);
+        self.head_before = session.map_or(Tick::ZERO, Session::head);
+        self.oldest_before = session.and_then(Session::oldest_checkpoint);
     }
 
     /// One turn. What the client says of it comes out by [`Actor::drain`].
@@ -129,9 +142,8 @@ impl Actor {
             assert_eq!(submitted, Ok(tick), "the client took another input than it wanted");
             see(Seen::Sampled { who, generation, tick, input });
         }
-        let session = client.session();
-        self.head_before = session.map_or(Tick::ZERO, Session::head);
-        self.oldest_before = session.and_then(Session::oldest_checkpoint);
+        self.note_session();
+        let Actor { client: Some(client), .. } = self else { return };
         let blocked_before = client.stats().blocked_turns;
         let Ok(progress) = client.step() else { return };
         let Some(session) = client.session() else { return };

@@ -28,8 +28,6 @@ mod prediction;
 mod reports;
 mod sent_frames;
 mod states;
-#[cfg(test)]
-mod tests;
 mod tolerance;
 
 use std::sync::Arc;

@@ -4,9 +4,8 @@ use std::num::NonZeroU32;
 
 use retick_core::rng::{RngStream, SessionSeed};
 
-use super::schedule::{
-    ActorPlan, Game, Happening, LinkPlan, Permitted, Planned, Role, RoomPlan, Schedule, StartPlan, Waits,
-};
+use super::happening::{Happening, Planned};
+use super::schedule::{ActorPlan, Game, LinkPlan, Permitted, Role, RoomPlan, Schedule, StartPlan, Waits};
 
 /// How long everything is healthy in the end: longer than a restored room waits for its clients, and than a grace.
 const LIVENESS_MILLIS: u64 = 8_000;
@@ -38,7 +37,8 @@ pub fn draw(seed: u64) -> Schedule {
         actors.push(actor_plan(&mut dice, number, role, is_lossy));
         let is_late = number > 0 && dice.percent(if role == Role::Observer { 60 } else { late_percent });
         let latest = u32::try_from(safety_millis).unwrap_or(u32::MAX);
-        actors[number as usize].arrives_millis = u64::from(if is_late { dice.range(0..=latest) } else { dice.range(0..=300) });
+        actors[number as usize].arrives_millis =
+            u64::from(if is_late { dice.range(0..=latest) } else { dice.range(0..=300) });
     }
     let mut schedule = Schedule {
         seed,
@@ -118,7 +118,7 @@ fn room_plan(dice: &mut Dice, game: Game, seats: u8) -> RoomPlan {
         sync_micros: u64::from(dice.range(0..=9_000)),
         sync_interval_millis: dice.millis(20..=1_200),
         clock_ppm: ppm(dice),
-        outbound_cap_bytes: dice.pick(&[20_000, 1 << 20]),
+        outbound_cap_bytes: dice.pick(&[3_000, 20_000, 1 << 20]),
     }
 }
 
@@ -182,7 +182,11 @@ fn happening(dice: &mut Dice, schedule: &Schedule) -> Happening {
         6 => Happening::Supersede { actor, room_notices_millis: dice.millis(1..=1_500) },
         7 => Happening::Restart { actor },
         8 => Happening::Freeze { actor, millis: dice.pick(&[30, 200, 900, 2_500, 7_000]) },
-        9 => Happening::Slow { actor, millis: dice.millis(300..=7_000), bytes_per_second: dice.pick(&[50, 500, 2_000, 6_000]) },
+        9 => Happening::Slow {
+            actor,
+            millis: dice.millis(300..=7_000),
+            bytes_per_second: dice.pick(&[50, 500, 2_000, 6_000]),
+        },
         10 => Happening::Lossy { actor, millis: dice.millis(300..=3_000), loss: dice.range(1_000..=6_000) },
         11 => Happening::Jump { actor, millis: dice.millis(10..=5_000) },
         // Somebody stays, or there is nothing to see.

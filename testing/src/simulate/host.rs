@@ -1,8 +1,10 @@
 //! The room's machine: a process that runs the room, its clock, and its storage.
 
+use std::collections::VecDeque;
+
 use retick_authority::room::{
-    ConnectionId, Durability, OnLeave, Output, PausePolicy, ReconfigurePolicy, Room, RoomConfig, RoomEvent,
-    RoomSecret, SeatPolicy, StartPolicy,
+    ConnectionId, Durability, OnLeave, Output, PausePolicy, ReconfigurePolicy, RestoreError, Room, RoomConfig,
+    RoomEvent, RoomSecret, SeatPolicy, StartPolicy,
 };
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatSet};
@@ -13,6 +15,7 @@ use super::game::mix;
 use super::schedule::{Permitted, Schedule, StartPlan, Waits};
 use super::storage::Storage;
 use super::trace::RoomSeen;
+use super::world::Due;
 
 /// One thing that the room wants done, out of the room's own buffers.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(super) struct Host {
     pub(super) storage: Storage,
     /// The process does nothing before then.
     pub(super) frozen_until: Moment,
+    /// What arrived meanwhile, in order.
+    pub(super) inbox: VecDeque<Due>,
     /// Nothing is synced before then.
     pub(super) stalled_until: Moment,
     /// Whether the match is over for good.
@@ -53,6 +58,7 @@ impl Host {
             runs: 0,
             storage: Storage::default(),
             frozen_until: Moment::ZERO,
+            inbox: VecDeque::new(),
             stalled_until: Moment::ZERO,
             is_over: false,
         }
@@ -67,7 +73,7 @@ impl Host {
         } else {
             match Room::restore(self.storage.log_mut(), durability) {
                 Ok(room) => room,
-                Err(retick_authority::room::RestoreError::Ended { .. }) => {
+                Err(RestoreError::Ended { .. }) => {
                     self.is_over = true;
                     return false;
                 }

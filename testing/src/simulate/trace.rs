@@ -8,7 +8,8 @@ use retick_core::frame::Frame;
 use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 
-use super::schedule::{Happening, Role};
+use super::happening::Happening;
+use super::schedule::Role;
 
 /// One life of one participant: a process that is started anew is another one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -180,7 +181,9 @@ impl TraceDigest {
         let out = &mut self.pending;
         // Writing into memory does not fail.
         let _ = match seen {
-            Seen::Handed { connection, bytes, .. } => out.write_all(&[&connection.0.to_le_bytes(), &bytes[..]].concat()),
+            Seen::Handed { connection, bytes, .. } => {
+                out.write_all(&[&connection.0.to_le_bytes(), &bytes[..]].concat())
+            }
             Seen::Sent { to, bytes } => {
                 to.iter().for_each(|connection| out.extend_from_slice(&connection.0.to_le_bytes()));
                 out.write_all(bytes)

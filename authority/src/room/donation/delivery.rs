@@ -52,6 +52,8 @@ struct Delivery {
     sent: u32,
     acknowledged: u32,
     progressed: RoomTime,
+    /// The record that the last message of it waits for (A12).
+    held_by: u64,
 }
 
 impl Hydration {
@@ -237,12 +239,16 @@ impl Call<'_> {
         self.outbox.transmit([connection], &RoomMessage::Snapshot { header, verified });
         self.deliveries += 1;
         self.note_used(snapshot);
-        let (chunks, progressed) = (header.chunk_count(), self.time);
-        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed }
+        let (chunks, progressed, held_by) = (header.chunk_count(), self.time, self.outbox.barrier());
+        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed, held_by }
     }
 
     fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
         self.note_used(delivery.snapshot);
+        if !self.outbox.has_released(delivery.held_by) {
+            // What has not left the room is no receiver's fault.
+            delivery.progressed = self.time;
+        }
         if self.time >= delivery.progressed.plus_millis(self.config.transfer_timeout_millis) {
             self.given_up = Some((connection, CloseReason::SlowConsumer));
             return delivery;
@@ -259,7 +265,7 @@ impl Call<'_> {
         if let Some(kept) = kept.filter(|_| self.chunks_left > 0 && delivery.sent < window) {
             let (transfer, index, bytes) = (delivery.transfer, delivery.sent, kept.chunk(delivery.sent));
             self.outbox.transmit([connection], &RoomMessage::SnapshotChunk { transfer, index, bytes });
-            delivery.sent += 1;
+            (delivery.sent, delivery.held_by) = (delivery.sent + 1, self.outbox.barrier());
             self.chunks_left -= 1;
         }
         delivery

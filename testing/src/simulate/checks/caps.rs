@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use retick_authority::room::{
-    ConnectionId, MAX_UNPERSISTED_RECORDS, RoomEvent, SEGMENT_FRAMES, VacancyCause,
-};
 use retick_authority::log::MAX_RECORD_BYTES;
-use retick_core::client::{ClientStatus, EndReason};
+use retick_authority::room::{ConnectionId, MAX_UNPERSISTED_RECORDS, RoomEvent, SEGMENT_FRAMES, VacancyCause};
+use retick_core::client::EndReason;
 use retick_core::seat::Seat;
-use retick_core::session::{MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAMES};
+use retick_core::session::{DEFAULT_CHECKPOINT_WINDOW_TICKS, MAX_LOCAL_INPUTS_AHEAD, MAX_QUEUED_FRAMES};
 use retick_core::tick::Moment;
 use retick_core::wire::{CloseReason, MAX_ROOM_MESSAGE_BYTES, Refusal, RoomMessage};
 
-use super::super::schedule::{Happening, Schedule, Waits};
+use super::super::happening::Happening;
+use super::super::schedule::{Permitted, Schedule, Waits};
 use super::super::trace::{RoomSeen, Seen, TurnSeen, Who};
 use super::{Breach, Check, Rule, Terms, breach};
 
@@ -27,10 +26,11 @@ pub(super) struct Caps {
     restarted: BTreeSet<u32>,
     opened: BTreeMap<ConnectionId, Who>,
     seats: BTreeMap<Who, Seat>,
-    /// Seats that were given up because their owner did not come back, or a bot was put there.
-    vacated: BTreeSet<Seat>,
-    /// The last size of the history, without which a hold by somebody who catches up is not told from growth.
+    /// Whose seats were given up because they did not come back, or a bot was put there.
+    dispossessed: BTreeSet<Who>,
+    /// Whether the room was ever locked.
     locks: bool,
+    healed: bool,
 }
 
 impl Caps {
@@ -42,14 +42,15 @@ impl Caps {
             restarted: BTreeSet::new(),
             opened: BTreeMap::new(),
             seats: BTreeMap::new(),
-            vacated: BTreeSet::new(),
+            dispossessed: BTreeSet::new(),
             locks: false,
+            healed: false,
         }
     }
 
     /// Whether this is an end that a room gives to an honest client.
     fn is_due(&self, who: Who, reason: &EndReason) -> bool {
-        let was_vacated = || self.seats.get(&who).is_some_and(|seat| self.vacated.contains(seat));
+        let was_vacated = || self.dispossessed.contains(&who);
         // Frames, or in a room that waits for nothing also claims, may be gone with the machine.
         let may_fork = self.runs > 0 && self.schedule.room.durability != Waits::EveryFrame;
         let may_forget = self.runs > 0 && self.schedule.room.durability == Waits::None;
@@ -70,6 +71,8 @@ impl Caps {
                 CloseReason::Superseded => self.restarted.contains(&who.actor),
                 CloseReason::Malformed | CloseReason::Budget | CloseReason::SlowConsumer => false,
             },
+            // Whoever may swap the config may swap it for one that no game takes (A10).
+            EndReason::Create(_) => self.schedule.has_liar() && self.schedule.room.reconfigure != Permitted::Nobody,
             // Another history of the same generation number, after a crash that took the one before.
             EndReason::MatchChanged { .. } => may_forget,
             _ => false,
@@ -79,11 +82,7 @@ impl Caps {
     fn check_turn(&self, at: Moment, who: Who, turn: &TurnSeen) -> Result<(), Breach> {
         let Some(plan) = self.schedule.actors.iter().find(|plan| plan.number == who.actor) else { return Ok(()) };
         let window = u64::from(plan.window_ticks);
-        let behind = u64::from(retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS);
-        let reports = behind / u64::from(self.schedule.room.checksum_cadence_ticks) + 1;
-        let is_lean = !plan.keeps_all && turn.status == ClientStatus::Live;
-        let _ = (is_lean, reports);
-        let checkpoints = window + 1 + behind;
+        let checkpoints = window + 1 + u64::from(DEFAULT_CHECKPOINT_WINDOW_TICKS);
         let unconfirmed = turn.next_input.map_or(0, |next| next.since(turn.confirmed));
         let caps = [
             (turn.kept_checkpoints, checkpoints),
@@ -120,6 +119,7 @@ impl Check for Caps {
     fn see(&mut self, at: Moment, seen: &Seen) -> Result<(), Breach> {
         match seen {
             Seen::RoomUp { run, .. } => self.runs = *run,
+            Seen::Healed => self.healed = true,
             Seen::Happened(Happening::Leave { actor }) => drop(self.leavers.insert(*actor)),
             Seen::Happened(Happening::Restart { actor }) => drop(self.restarted.insert(*actor)),
             Seen::Happened(Happening::Lock { .. }) => self.locks = true,
@@ -127,7 +127,8 @@ impl Check for Caps {
             Seen::Opened { connection, who } => drop(self.opened.insert(*connection, *who)),
             Seen::Event(RoomEvent::SeatVacated { seat, cause }) => {
                 if matches!(cause, VacancyCause::GraceOver | VacancyCause::BotSeated | VacancyCause::BotRemoved) {
-                    self.vacated.insert(*seat);
+                    let owners = self.seats.iter().filter(|(_, it)| *it == seat).map(|(who, _)| *who);
+                    self.dispossessed.extend(owners);
                 }
             }
             Seen::Sent { to, bytes } => {
@@ -138,7 +139,7 @@ impl Check for Caps {
                     let who = self.opened.get(connection);
                     if let (Some(claim), Some(who)) = (welcome.claim, who) {
                         self.seats.insert(*who, claim.seat);
-                        self.vacated.remove(&claim.seat);
+                        self.dispossessed.remove(who);
                     }
                 }
             }
@@ -146,7 +147,7 @@ impl Check for Caps {
                 return Err(breach(Rule::Memory, at).numbers(bytes.len() as u64, MAX_RECORD_BYTES as u64));
             }
             Seen::UnderWay { connection, bytes } => {
-                let cap = self.schedule.room.outbound_cap_bytes;
+                let cap = self.schedule.outbound_cap_bytes(self.healed);
                 if *bytes > cap {
                     let who = self.opened.get(connection).map_or(u32::MAX, |who| who.actor);
                     return Err(breach(Rule::Cap, at).by(who).numbers(*bytes, cap));
@@ -157,7 +158,8 @@ impl Check for Caps {
             Seen::Ended { who, reason } if who.is_honest() && !self.is_due(*who, reason) => {
                 let is_sent = matches!(
                     reason,
-                    EndReason::Closed(CloseReason::Malformed | CloseReason::Budget) | EndReason::Refused(Refusal::Malformed)
+                    EndReason::Closed(CloseReason::Malformed | CloseReason::Budget)
+                        | EndReason::Refused(Refusal::Malformed)
                 );
                 let rule = if is_sent { Rule::Malformed } else { Rule::End };
                 return Err(breach(rule, at).by(who.actor));

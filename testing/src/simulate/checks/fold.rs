@@ -12,6 +12,7 @@ use retick_core::runtime::{Keep, Output, StepBatch};
 use retick_core::seat::Generation;
 use retick_core::tick::Tick;
 
+use super::super::schedule::Permitted;
 use super::super::trace::Seen;
 use super::Terms;
 
@@ -81,7 +82,14 @@ impl Log {
     /// Plays every generation; `Err` with the first that can't be played.
     pub(super) fn fold(&self) -> Result<BTreeMap<Generation, Folded>, Tick> {
         let fold = |chapter: &Chapter| Ok((chapter.descriptor.generation(), self.play(chapter)?));
-        self.generations.iter().map(fold).collect()
+        self.generations.iter().filter(|chapter| self.is_playable(chapter)).map(fold).collect()
+    }
+
+    /// Whoever may swap the config may swap it for one that no game takes, and a liar does (A10).
+    fn is_playable(&self, chapter: &Chapter) -> bool {
+        let schedule = &self.terms.schedule;
+        let may_be_junk = schedule.has_liar() && schedule.room.reconfigure != Permitted::Nobody;
+        !may_be_junk || self.terms.factory.create(&chapter.descriptor).is_ok()
     }
 
     fn play(&self, chapter: &Chapter) -> Result<Folded, Tick> {

@@ -43,7 +43,8 @@ pub(super) struct Leaks {
 
 impl Leaks {
     pub(super) fn new(terms: &Terms) -> Leaks {
-        let mut leaks = Leaks { marks: BTreeMap::new(), opened: BTreeMap::new(), greeted: BTreeSet::new(), there: BTreeSet::new() };
+        let mut leaks =
+            Leaks { marks: BTreeMap::new(), opened: BTreeMap::new(), greeted: BTreeSet::new(), there: BTreeSet::new() };
         leaks.mark(Mark::Secret(room_secret(terms.schedule.seed).0.to_vec()));
         for actor in &terms.schedule.actors {
             let first = mix(0x1D00 + u64::from(actor.number) * 16 + 1).to_le_bytes();
@@ -70,7 +71,8 @@ impl Leaks {
     /// An ephemeral has come: whoever is there now may have it, but its sender.
     fn handed(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let Ok(ClientMessage::Ephemeral { payload }) = ClientMessage::decode(bytes) else { return };
-        let Some(Mark::Ephemeral(_, there)) = payload.first_chunk().and_then(|prefix| self.marks.get_mut(prefix)) else {
+        let Some(Mark::Ephemeral(_, there)) = payload.first_chunk().and_then(|prefix| self.marks.get_mut(prefix))
+        else {
             return;
         };
         there.extend(self.there.iter().filter(|it| **it != connection));

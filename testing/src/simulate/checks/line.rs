@@ -100,9 +100,8 @@ impl Line {
             let mut encoded = Vec::new();
             frame.encode_full(&mut encoded);
             let logged = self.log.get(&place).filter(|logged| logged.bytes == encoded);
-            let is_safe = logged.is_some_and(|logged| {
-                self.durability != Waits::EveryFrame || logged.sequence <= self.synced
-            });
+            let is_safe =
+                logged.is_some_and(|logged| self.durability != Waits::EveryFrame || logged.sequence <= self.synced);
             if !is_safe {
                 return Err(breach(Rule::Durability, at).of(tick));
             }

@@ -40,7 +40,10 @@ impl States {
             let is_other = |((_, tick), frame): &(&Place, &Frame)| {
                 fold.and_then(|fold| at_tick(&fold.frames, *tick)) != Some(*frame)
             };
-            said.frames.range((generation, Tick::ZERO)..=(generation, Tick::MAX)).find(is_other).map(|((_, tick), _)| *tick)
+            said.frames
+                .range((generation, Tick::ZERO)..=(generation, Tick::MAX))
+                .find(is_other)
+                .map(|((_, tick), _)| *tick)
         };
         let generations: std::collections::BTreeSet<_> = said.checksums.iter().map(|((it, _), _)| *it).collect();
         for generation in generations {

@@ -1,11 +1,13 @@
 //! What the schedule does to a match, and how everything is healed.
 
+use retick_authority::room::ConnectionId;
 use retick_core::client::{Client, EndReason};
 use retick_core::seat::Seat;
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{CloseReason, Refusal};
 
-use super::schedule::{Happening, Role};
+use super::happening::Happening;
+use super::schedule::Role;
 use super::trace::Seen;
 use super::world::{Due, World};
 
@@ -83,12 +85,14 @@ impl World<'_> {
             Happening::Supersede { room_notices_millis, .. } => {
                 let Some(connection) = connection else { return };
                 self.post_in(room_notices_millis, Due::RoomHears(connection));
+                self.let_go(connection);
                 self.actors[index].disconnected(self.now);
                 self.drain(index);
                 self.connect(index);
             }
             Happening::Restart { .. } => {
                 if let Some(connection) = connection {
+                    self.let_go(connection);
                     self.post_in(1, Due::RoomHears(connection));
                 }
                 if self.actors[index].is_live() {
@@ -98,6 +102,11 @@ impl World<'_> {
             }
             _ => self.act(index, happening),
         }
+    }
+
+    /// A participant lets a connection go: what is left of it greets nobody, or it would take the seat from the next one.
+    pub(super) fn let_go(&mut self, connection: ConnectionId) {
+        self.connections.get_mut(&connection).into_iter().for_each(|open| open.is_let_go = true);
     }
 
     /// What a participant does of its own will.
@@ -128,7 +137,9 @@ impl World<'_> {
             Happening::Ephemeral { count, .. } => {
                 for _ in 0..count {
                     let mark = self.actors[index].next_mark();
-                    if self.client(index).is_some_and(|client| client.send_ephemeral(&mark).is_ok()) {
+                    // Some of them are long.
+                    let payload = if count > 6 { mark.repeat(60) } else { mark.clone() };
+                    if self.client(index).is_some_and(|client| client.send_ephemeral(&payload).is_ok()) {
                         self.see(Seen::Marked { who, mark });
                     }
                 }
@@ -198,10 +209,13 @@ impl World<'_> {
             return;
         }
         if let Some(connection) = actor.connection.take() {
+            self.let_go(connection);
             self.post_in(1, Due::RoomHears(connection));
         }
         let returns = match reason {
-            EndReason::Closed(CloseReason::Left | CloseReason::RoomEnded) | EndReason::Refused(Refusal::Closing) => false,
+            EndReason::Closed(CloseReason::Left | CloseReason::RoomEnded) | EndReason::Refused(Refusal::Closing) => {
+                false
+            }
             _ => self.actors[index].life < MAX_LIVES,
         };
         if returns && !self.actors[index].has_left {
