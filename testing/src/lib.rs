@@ -12,6 +12,8 @@
 //!    environment: machines that differ in all that must not reach a state
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
+//!    simulate: whole matches drawn from one seed, with faults, liars and crashes, judged at every step
+//!    golden: what loss, round trip and input delay cost, in numbers that are the same everywhere
 //!    load: many rooms and their clients' bytes, for whoever measures
 //!    alarms: rollbacks by the million, and no desync that is announced
 //!    fuzzing: what bytes from outside may never do, one check for each kind, with first inputs
@@ -58,11 +60,13 @@ pub mod checkers;
 pub mod environment;
 pub mod fixtures;
 pub mod fuzzing;
+pub mod golden;
 pub mod inputs;
 pub mod load;
 pub mod net;
 pub mod recovery;
 pub mod runner;
 pub mod sim;
+pub mod simulate;
 pub mod strict;
 pub mod twins;

@@ -32,6 +32,11 @@ pub fn write_replay(path: &Path, replay: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes a text.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    write(path, text.as_bytes())
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::Write { path: path.into(), error })
 }

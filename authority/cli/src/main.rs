@@ -18,6 +18,7 @@ mod play;
 mod proxy;
 mod scripted;
 mod serve;
+mod simulate;
 mod synctest;
 mod ticket;
 mod verify;
@@ -55,6 +56,8 @@ enum Command {
     Synctest(synctest::SynctestArguments),
     /// Roll back by the million, and count how often that is taken for a desync
     FalseAlarms(false_alarms::FalseAlarmArguments),
+    /// Play whole matches drawn from seeds, with faults, liars and crashes, and judge them at every step
+    Simulate(simulate::SimulateArguments),
     /// Inspect, certify or rewrite a game module
     Module(module::ModuleArguments),
     /// Measure what this machine carries
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::FalseAlarms(arguments) => false_alarms::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };

@@ -423,7 +423,9 @@ impl Room {
             // Whoever comes back gets its history meanwhile.
             Phase::Paused { .. } => Some(self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS)),
         };
-        let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
+        // While a restored room waits for its clients, no grace ends.
+        let is_recovering = self.phase == Phase::Recovering;
+        let grace = self.seats.iter().filter_map(|slot| slot.grace_end.filter(|_| !is_recovering)).min();
         let next = [due, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
         let latest = self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS);
         Some(self.clock.moment_of(next.min(latest)))

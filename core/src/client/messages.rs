@@ -59,6 +59,7 @@ impl Client {
             }
             RoomMessage::Frames(frames) => return self.take_frames(&frames),
             RoomMessage::Pong { sent_micros, clock, counters } => {
+                (self.answered_at, self.gathering) = (now, false);
                 // A clock that stands still can't be measured.
                 let clock = clock.filter(|_| self.life.paused_at.is_none());
                 self.pace.handle_pong(Moment::from_micros(sent_micros), clock, now);
@@ -137,6 +138,7 @@ impl Client {
         self.take_claim(welcome, descriptor.generation());
         self.terms = Some(Terms { rules: welcome.rules, generation: descriptor.generation() });
         self.greeted = true;
+        (self.answered_at, self.gathering) = (self.now, false);
         self.greeted_at = welcome.frontier;
         // A new connection has carried none of the unconfirmed inputs yet, and says again if the clock stands still.
         self.unsent = Tick::ZERO;
@@ -296,7 +298,7 @@ impl Client {
     }
 
     pub(super) fn send_ping_if_due(&mut self) {
-        let live = self.connected && self.greeted && self.end.is_none();
+        let live = self.connected && self.greeted && self.end.is_none() && !self.gathering;
         if live && self.pace.take_ping(self.now) {
             let rollbacks = u32::try_from(self.stats.rollbacks).unwrap_or(u32::MAX);
             let ping = ClientMessage::Ping { sent_micros: self.now.as_micros(), rollbacks };
@@ -312,7 +314,7 @@ impl Client {
         // A referee holds no seat, and is on the generation that it was greeted with.
         let referee = self.terms.filter(|_| self.config.role == ClientRole::Referee).map(|terms| terms.generation);
         let generation = self.claimed.map(|claimed| claimed.generation).or(referee);
-        let (Some(generation), true, true) = (generation, self.connected, self.greeted) else { return };
+        let (Some(generation), true, true) = (generation, self.connected, self.greeted && !self.gathering) else { return };
         for (tick, checksum) in self.pending_reports.drain(..) {
             let report = ClientMessage::Report { generation, tick, checksum };
             self.outbox.push_message(|out| report.encode_into(out));

@@ -102,13 +102,22 @@ impl ClientPlayer {
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) {
-        let withheld = || matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Pong { .. }));
-        if self.clock_news == ClockNews::Withheld && withheld() {
-            return;
-        }
         self.enter(now);
+        let silenced = self.without_clock(bytes);
         // A client that is over says so by its event, which the record keeps.
-        let _ = self.client.handle_message(bytes, self.clock.read(now));
+        let _ = self.client.handle_message(silenced.as_deref().unwrap_or(bytes), self.clock.read(now));
+    }
+
+    /// The same answer to a ping without the clock, where the client is not to hear of it.
+    fn without_clock(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        match RoomMessage::decode(bytes) {
+            Ok(RoomMessage::Pong { sent_micros, counters, .. }) if self.clock_news == ClockNews::Withheld => {
+                let mut silenced = Vec::new();
+                RoomMessage::Pong { sent_micros, clock: None, counters }.encode_into(&mut silenced);
+                Some(silenced)
+            }
+            _ => None,
+        }
     }
 
     /// The moment of its next turn, when one is due up to `now`.

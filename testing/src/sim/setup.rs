@@ -72,7 +72,7 @@ pub enum ClockNews {
     /// Its pings are answered.
     #[default]
     Heard,
-    /// No answer reaches it: it goes by its own clock from the start on.
+    /// The answers say nothing of it: it goes by its own clock from the start on.
     Withheld,
 }
 

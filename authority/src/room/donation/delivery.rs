@@ -56,6 +56,8 @@ pub(super) struct Delivery {
     sent: u32,
     acknowledged: u32,
     progressed: RoomTime,
+    /// The record that the last message of it waits for (A12).
+    held_by: u64,
 }
 
 impl Delivery {
@@ -291,12 +293,16 @@ impl Call<'_> {
         let header = SnapshotHeader { transfer, generation: self.generation, ..header };
         self.outbox.transmit([connection], &message(header));
         self.note_used(snapshot);
-        let (chunks, progressed) = (header.chunk_count(), self.time);
-        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed }
+        let (chunks, progressed, held_by) = (header.chunk_count(), self.time, self.outbox.barrier());
+        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed, held_by }
     }
 
     pub(super) fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
         self.note_used(delivery.snapshot);
+        if !self.outbox.has_released(delivery.held_by) {
+            // What has not left the room is no receiver's fault.
+            delivery.progressed = self.time;
+        }
         if self.time >= delivery.progressed.plus_millis(self.config.transfer_timeout_millis) {
             self.given_up = Some((connection, CloseReason::SlowConsumer));
             return delivery;
@@ -313,7 +319,7 @@ impl Call<'_> {
         if let Some(kept) = kept.filter(|_| self.chunks_left > 0 && delivery.sent < window) {
             let (transfer, index, bytes) = (delivery.transfer, delivery.sent, kept.chunk(delivery.sent));
             self.outbox.transmit([connection], &RoomMessage::SnapshotChunk { transfer, index, bytes });
-            delivery.sent += 1;
+            (delivery.sent, delivery.held_by) = (delivery.sent + 1, self.outbox.barrier());
             self.chunks_left -= 1;
         }
         delivery
