@@ -15,11 +15,12 @@ mod module;
 mod observer;
 mod play;
 mod proxy;
+mod recording;
+mod replay;
 mod scripted;
 mod serve;
 mod synctest;
 mod ticket;
-mod verify;
 
 use std::process::ExitCode;
 
@@ -49,7 +50,9 @@ enum Command {
     /// Look at the log of a room
     Log(log::LogArguments),
     /// Re-simulate a replay and compare every checksum
-    Verify(verify::VerifyArguments),
+    Verify(replay::verify::VerifyArguments),
+    /// Verify, look at, compare and draw replays
+    Replay(replay::ReplayArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
     /// Inspect, certify or rewrite a game module
@@ -65,7 +68,8 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Log(arguments) => log::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Verify(arguments) => replay::verify::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

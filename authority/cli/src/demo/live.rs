@@ -214,8 +214,7 @@ impl Person {
         let (stats, cut_off) = (outcome.client.stats(), self.proxy.counts().cut_connections);
         let (sent_bytes, received_bytes) = (stats.sent_bytes, stats.received_bytes);
         let carried = Carried { part: self.part, sent_bytes, received_bytes, cut_off, end };
-        results.add(&mut lock(&self.observer), carried);
-        Ok(())
+        results.add(&mut lock(&self.observer), carried)
     }
 }
 

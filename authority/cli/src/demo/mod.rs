@@ -24,7 +24,8 @@ use skirmish::Rules;
 use self::cast::{Cast, Part};
 use self::report::Results;
 use crate::failure::Failure;
-use crate::observer::{Observer, Records};
+use crate::observer::Observer;
+use crate::recording::Records;
 use crate::scripted::ScriptedPlayer;
 use crate::{files, games};
 
@@ -68,6 +69,8 @@ struct Plan {
     /// The last state that is compared: `S(ticks)`.
     ticks: Tick,
     cast: Cast,
+    /// Where the first player records.
+    records: Records,
 }
 
 impl Plan {
@@ -84,7 +87,8 @@ impl Plan {
         let client = ClientConfig { requires, recording: Recording::Frames, ..ClientConfig::default() };
         // A checksum is due after each tick that the cadence divides, so the last state compared is one tick on.
         let ticks = Tick::new(u64::from(arguments.seconds) * u64::from(descriptor.tick_rate().hz()) + 1);
-        Ok(Plan { factory, descriptor, rules, client, seed, ticks, cast })
+        let records = arguments.record.clone().map_or(Records::Match, Records::ToFile);
+        Ok(Plan { factory, descriptor, rules, client, seed, ticks, cast, records })
     }
 
     /// The round trip of one seat, in milliseconds: evenly spread from the fastest to the slowest.
@@ -111,7 +115,7 @@ impl Plan {
     /// Who plays a part, and what is seen of it. The first seat's player records the match.
     fn player(&self, part: Part) -> (Arc<Mutex<Observer>>, ScriptedPlayer) {
         let manifest = self.factory.manifest();
-        let records = if part.seat.number() == 0 { Records::Match } else { Records::Nothing };
+        let records = if part.seat.number() == 0 { self.records.clone() } else { Records::Nothing };
         let observer = Arc::new(Mutex::new(Observer::new(manifest, self.ticks, records)));
         let player = ScriptedPlayer::new(observer.clone(), manifest.input_schema().clone(), self.seed);
         (observer, player)
@@ -136,8 +140,5 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         plan.cut_millis(),
     );
     let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
-    if let Some(path) = &arguments.record {
-        files::write_replay(path, &results.replay)?;
-    }
     report::conclude(&plan, &results)
 }

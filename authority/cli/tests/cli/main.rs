@@ -5,11 +5,11 @@ mod bench;
 mod demo;
 mod module;
 mod play;
+mod replay;
 mod restarts;
 mod serve;
 mod synctest;
 mod ticket;
-mod verify;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -87,13 +87,17 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
+    for command in ["demo", "play", "serve", "ticket", "log", "verify", "replay", "synctest", "module", "bench"] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }
     for command in ["inspect", "certify", "normalise"] {
         assert!(stdout(&retick(&["module", "--help"])).contains(command), "{command}");
         assert!(retick(&["module", command, "--help"]).status.success(), "{command}");
+    }
+    for command in ["verify", "info", "seek", "diff", "plot"] {
+        assert!(stdout(&retick(&["replay", "--help"])).contains(command), "{command}");
+        assert!(retick(&["replay", command, "--help"]).status.success(), "{command}");
     }
     for command in ["keygen", "sign", "show"] {
         assert!(stdout(&retick(&["ticket", "--help"])).contains(command), "{command}");
