@@ -21,7 +21,7 @@ use std::cell::Cell;
 
 use retick_core::tick::Moment;
 
-/// A clock's distance from UTC, in minutes.
+/// A clock's distance from UTC, in minutes, and what is done to it during the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Zone {
     /// None.
@@ -35,6 +35,11 @@ pub enum Zone {
         before_minutes: i16,
         /// Minutes east of UTC from then on.
         after_minutes: i16,
+    },
+    /// None, and a second is shown twice: the clock waits for a leap second.
+    LeapSecond {
+        /// When it begins to be shown again, in milliseconds after the clock's start.
+        after_millis: u64,
     },
 }
 
@@ -67,11 +72,15 @@ impl Machine {
     pub const fn at(&self, now: Moment) -> Environment {
         let run_millis = now.as_nanos() / 1_000_000;
         let zone_minutes = match self.zone {
-            Zone::Utc => 0,
+            Zone::Utc | Zone::LeapSecond { .. } => 0,
             Zone::Changing { after_millis, before_minutes, .. } if run_millis < after_millis => before_minutes,
             Zone::Changing { after_minutes, .. } => after_minutes,
         };
-        let now_millis = self.clock_start_millis.saturating_add(run_millis);
+        let leap_millis = match self.zone {
+            Zone::LeapSecond { after_millis } if run_millis >= after_millis => 1_000,
+            _ => 0,
+        };
+        let now_millis = self.clock_start_millis.saturating_add(run_millis).saturating_sub(leap_millis);
         Environment { machine: self.number, now_millis, zone_minutes }
     }
 }
@@ -120,5 +129,15 @@ mod tests {
         let at = |micros| machine.at(Moment::from_micros(micros));
         assert_eq!(at(9_999), Environment { machine: 3, now_millis: 14, zone_minutes: 120 });
         assert_eq!(at(10_000), Environment { machine: 3, now_millis: 15, zone_minutes: 60 });
+    }
+
+    #[test]
+    fn t03_a_leap_second_is_shown_twice() {
+        let zone = Zone::LeapSecond { after_millis: 10 };
+        let machine = Machine { number: 3, clock_start_millis: 5_000, zone };
+        let at = |micros| machine.at(Moment::from_micros(micros));
+        assert_eq!(at(9_999), Environment { machine: 3, now_millis: 5_009, zone_minutes: 0 });
+        assert_eq!(at(10_000), Environment { machine: 3, now_millis: 4_010, zone_minutes: 0 });
+        assert_eq!(at(1_010_000), Environment { machine: 3, now_millis: 5_010, zone_minutes: 0 });
     }
 }

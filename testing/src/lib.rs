@@ -13,6 +13,7 @@
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
 //!    load: many rooms and their clients' bytes, for whoever measures
+//!    fuzzing: what bytes from outside may never do, one check for each kind, with first inputs
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
 //!
@@ -51,6 +52,7 @@ pub mod certify;
 pub mod checkers;
 pub mod environment;
 pub mod fixtures;
+pub mod fuzzing;
 pub mod load;
 pub mod net;
 pub mod recovery;

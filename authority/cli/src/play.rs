@@ -75,7 +75,7 @@ pub fn run(arguments: &PlayArguments) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?;
     let outcome = runtime.block_on(play(arguments, seed, &factory, &observer))?;
-    conclude(arguments, &outcome, &mut lock(&observer))
+    conclude(&outcome, &mut lock(&observer))
 }
 
 fn observer(arguments: &PlayArguments, factory: &WasmFactory) -> Observer {
@@ -146,7 +146,7 @@ async fn follow(client: &NetClient, observer: &Mutex<Observer>) {
 }
 
 /// Says what was played, and whether that is what was asked for.
-fn conclude(arguments: &PlayArguments, outcome: &Outcome, observer: &mut Observer) -> Result<(), Failure> {
+fn conclude(outcome: &Outcome, observer: &mut Observer) -> Result<(), Failure> {
     print_summary(&observer.seen, &outcome.client.stats());
     observer.finish_recording()?;
     if observer.seen.desyncs > 0 {

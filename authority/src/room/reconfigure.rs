@@ -95,7 +95,7 @@ impl Room {
         self.reports = Reports::new(self.config.rules.checksum_cadence_ticks);
         self.results = Results::default();
         self.fences.forget_frames();
-        self.commands = CommandQueue::default();
+        self.commands = CommandQueue::new(descriptor.seats());
         self.release.clear();
         for frame in [&mut self.current, &mut self.previous] {
             *frame = Frame::new(generation, Tick::ZERO);

@@ -98,6 +98,11 @@ impl Reports {
         self.has_desync
     }
 
+    /// Two reports of a state that was confirmed in an earlier run differed (A12).
+    pub(super) fn restore_desync(&mut self) {
+        self.has_desync = true;
+    }
+
     /// Every report of a state.
     pub(super) fn values(&self, tick: Tick) -> &[(Seat, Checksum)] {
         self.state(tick).map_or(&[], |state| &state.values)

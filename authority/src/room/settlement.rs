@@ -69,6 +69,11 @@ impl Results {
         free
     }
 
+    /// What each seat has said, in the order in which they spoke.
+    pub(super) fn said(&self) -> impl Iterator<Item = (Seat, Tick, &[u8])> {
+        self.said.iter().map(|said| (said.seat, said.tick, said.result.as_slice()))
+    }
+
     fn contradict(&self) -> bool {
         self.said.windows(2).any(|pair| (pair[0].tick, &pair[0].result) != (pair[1].tick, &pair[1].result))
     }

@@ -90,7 +90,7 @@ pub struct ServiceConfig {
     pub max_handshakes_per_address: usize,
     /// Most rooms that one address has created over HTTP and that still live.
     pub max_rooms_per_address: usize,
-    /// Rooms to create, matches to find and rooms to list that one address may ask for in a minute, and at once.
+    /// Rooms to create, to list and to change, and matches to find, that one address may ask for in a minute, and at once.
     pub lobby_requests_per_minute_per_address: u32,
     /// The same for all addresses together.
     pub lobby_requests_per_minute: u32,
@@ -113,7 +113,7 @@ pub struct ServiceConfig {
     pub linger_millis: u64,
     /// How long a stop may take in all, in milliseconds.
     pub stop_millis: u64,
-    /// After how many milliseconds a room that nobody ever joined is closed.
+    /// After how many milliseconds a room is closed that nobody joined, or that everyone left before its match began.
     pub unused_room_millis: u64,
     /// How long rooms still live once a stop was asked for, in milliseconds.
     pub drain_millis: u64,

@@ -95,7 +95,7 @@ pub(super) struct Hub {
     rooms: Mutex<BTreeMap<RoomCode, RoomEntry>>,
     /// How many rooms each address has made that still live.
     creators: Mutex<Counts>,
-    /// Rooms, matches and lists that are asked for over HTTP.
+    /// Rooms, matches, lists and changes that are asked for over HTTP.
     pub(super) rates: Mutex<Rates>,
     pub(super) matching: Matching,
     pub(super) handshakes: Arc<Handshakes>,
@@ -160,6 +160,11 @@ impl Hub {
 
     pub(super) fn next_connection(&self) -> ConnectionId {
         ConnectionId(self.next_connection.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether rooms are restored by the next service.
+    pub(super) fn keeps_rooms(&self) -> bool {
+        self.logs.is_some()
     }
 
     /// A task's hold on the service: it is waited for until it drops this.

@@ -39,7 +39,7 @@ pub enum ClientMessage<'a> {
     Command {
         /// The generation it was made in.
         generation: Generation,
-        /// Strictly increasing within a control epoch.
+        /// Strictly increasing on a connection within a control epoch.
         sequence: u32,
         /// The game's bytes, at most 4,096.
         payload: &'a [u8],

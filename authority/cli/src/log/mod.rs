@@ -5,7 +5,7 @@ mod replay;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use retick_authority::log::{FIRST_SEQUENCE, FrameLog, Record};
+use retick_authority::log::{FrameLog, Record};
 use retick_authority::room::{Durability, RestoreError, Room};
 use retick_authority::service::open_room_folder;
 
@@ -22,7 +22,8 @@ pub struct LogArguments {
 enum LogCommand {
     /// Replay a room's log, and check every record against the ones before it
     ///
-    /// The service must not have it open. What a crash left half written at its end is cut.
+    /// The service must not have it open. What a crash left half written at its end is cut. Where records behind a snapshot were
+    /// dropped, it is checked from the summary on with which the log begins.
     Verify {
         /// The room's folder, named by its code
         folder: PathBuf,
@@ -52,10 +53,20 @@ fn verify(folder: &Path) -> Result<(), Failure> {
         Err(error) => return Err(Failure::CheckFailed(words(error))),
     };
     let (mut frames, mut head, mut record) = (0u64, None, Vec::new());
-    for sequence in FIRST_SEQUENCE..log.next_sequence() {
+    let first = log.first_sequence();
+    for sequence in first..log.next_sequence() {
         log.read_into(sequence, &mut record).map_err(|error| Failure::Run(words(&error)))?;
-        if let Ok(Record::Frame { head: newest, .. }) = Record::decode(&record) {
-            (frames, head) = (frames + 1, Some(newest));
+        match Record::decode(&record) {
+            Ok(Record::Frame { head: newest, .. }) => (frames, head) = (frames + 1, Some(newest)),
+            Ok(Record::Summary { generation, frontier, head: start, .. }) if sequence == first => {
+                head = Some(start);
+                let (generation, tick) = (generation.0, frontier.index());
+                println!(
+                    "what was before record {first} is forgotten: the log begins at tick {tick} of generation {generation}"
+                );
+                println!("chain checked from head {start}");
+            }
+            _ => {}
         }
     }
     println!("{} records, {frames} frames, {} bytes cut: the room {end}", recovery.records, recovery.cut_bytes);

@@ -45,7 +45,7 @@ pub fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
     let words = |error: &dyn std::fmt::Display| Failure::Run(format!("{}: {error}", arguments.folder.display()));
     let mut log = open_room_folder(&arguments.folder).map_err(|error| words(&error))?;
     let (mut recording, mut record) = (None, Vec::new());
-    for sequence in FIRST_SEQUENCE..log.next_sequence() {
+    for sequence in log.first_sequence()..log.next_sequence() {
         log.read_into(sequence, &mut record).map_err(|error| words(&error))?;
         match Record::decode(&record).map_err(|error| words(&error))? {
             Record::Created { descriptor, .. } | Record::Reconfigured { descriptor } => {
@@ -62,7 +62,10 @@ pub fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
             _ => {}
         }
     }
-    let none = || words(&format!("there is no generation {}", arguments.generation));
+    let is_whole = log.first_sequence() == FIRST_SEQUENCE;
+    let why =
+        if is_whole { "" } else { ": its first records are forgotten, unless it is kept with --log-retention all" };
+    let none = || words(&format!("there is no beginning of generation {}{why}", arguments.generation));
     recording.ok_or_else(none)?.finish(key)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use retick_authority::log::file::Durability;
+use retick_authority::log::file::{Durability, Retention};
 use retick_authority::service::{
     Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS,
     MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys, TlsIdentity,
@@ -71,7 +71,7 @@ pub struct LimitArguments {
     /// Most connections at once of one address
     #[arg(long, default_value_t = ServiceConfig::default().max_connections_per_address)]
     max_connections_per_address: usize,
-    /// Rooms, matches and lists that one address may ask for in a minute
+    /// Rooms, matches, lists and changes that one address may ask for in a minute
     #[arg(long, value_name = "COUNT", default_value_t = ServiceConfig::default().lobby_requests_per_minute_per_address)]
     lobby_requests_per_minute: u32,
 }
@@ -89,6 +89,18 @@ pub struct LogArguments {
     #[arg(long, value_name = "MILLIS", default_value_t = DEFAULT_SYNC_MILLIS, requires = "log_dir",
         value_parser = clap::value_parser!(u64).range(1..=MAX_SYNC_MILLIS))]
     sync_millis: u64,
+    /// Which of a room's records stay, once a snapshot makes the older ones unneeded for a restart
+    #[arg(long, value_enum, default_value_t = RetentionArgument::SinceSnapshot, requires = "log_dir")]
+    log_retention: RetentionArgument,
+}
+
+/// Which of a room's records stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RetentionArgument {
+    /// Those that a restart needs: the last minutes
+    SinceSnapshot,
+    /// All of them: the whole match can be had from its log, which grows as long as the match lasts
+    All,
 }
 
 /// When frames are forced to the disk.
@@ -109,7 +121,11 @@ impl LogArguments {
             DurabilityArgument::Interval => Durability::Interval(Duration::from_millis(self.sync_millis)),
             DurabilityArgument::None => Durability::None,
         };
-        Some(LogSettings { durability, ..LogSettings::new(self.log_dir.as_ref()?) })
+        let retention = match self.log_retention {
+            RetentionArgument::SinceSnapshot => Retention::SinceSnapshot,
+            RetentionArgument::All => Retention::All,
+        };
+        Some(LogSettings { durability, retention, ..LogSettings::new(self.log_dir.as_ref()?) })
     }
 }
 

@@ -94,7 +94,11 @@ fn r1_a_rooms_log_becomes_a_signed_replay_of_what_its_player_recorded() {
     let compared = retick(&["replay", "diff", recorded, logged]);
     let said = stdout(&compared) + &crate::stderr(&compared);
     assert!(said.contains("the same match") || said.contains("differ: 121 ticks, and "), "{said}");
-    check_refused(&["log", "replay", room, "--output", logged, "--generation", "1"], 2, &["no generation 1"]);
+    check_refused(
+        &["log", "replay", room, "--output", logged, "--generation", "1"],
+        2,
+        &["no beginning of generation 1"],
+    );
 }
 
 #[test]

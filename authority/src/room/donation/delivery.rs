@@ -15,6 +15,8 @@ use crate::room::outbox::Outbox;
 
 /// Most newcomers that are sent chunks at a time; the others wait for their turn.
 pub const MAX_DELIVERIES: usize = 8;
+/// Most of them that only watch: however slowly those read, places are left for players (A14).
+pub const MAX_OBSERVER_DELIVERIES: usize = MAX_DELIVERIES / 2;
 /// Chunks that are under way to one newcomer: half of what may be, so that the frames beside them never make a slow consumer of
 /// somebody who reads (A11).
 pub const DELIVERY_WINDOW_CHUNKS: u32 = SNAPSHOT_WINDOW_CHUNKS / 2;
@@ -64,6 +66,14 @@ impl Hydration {
     }
 }
 
+/// Who is served.
+#[derive(Clone, Copy, Debug)]
+struct Newcomer {
+    connection: ConnectionId,
+    /// Whether it only watches.
+    watches: bool,
+}
+
 /// What one call sends, and to whom no more.
 struct Call<'a> {
     time: RoomTime,
@@ -74,6 +84,7 @@ struct Call<'a> {
     outbox: &'a mut Outbox,
     chunks_left: usize,
     deliveries: usize,
+    observer_deliveries: usize,
     /// Serial of the oldest snapshot that somebody is being sent.
     oldest_used: Option<u64>,
     /// One newcomer that is given up; the next one in the next call.
@@ -88,7 +99,7 @@ impl Room {
         // Said anew by whoever waits.
         donation.wanted = false;
         // As many as the last call left, at most: they begin here alone.
-        let deliveries = donation.deliveries;
+        let (deliveries, observer_deliveries) = (donation.deliveries, donation.observer_deliveries);
         let (chunks_left, oldest_used, given_up) = (MAX_SNAPSHOT_CHUNKS_PER_CALL, None, None);
         let mut call = Call {
             time,
@@ -99,22 +110,26 @@ impl Room {
             outbox,
             chunks_left,
             deliveries,
+            observer_deliveries,
             oldest_used,
             given_up,
         };
-        let (mut oldest_catching_up, mut left) = (None, 0);
-        for (connection, feed) in connections.feeds_mut() {
-            call.serve(connection, feed);
+        let (mut oldest_catching_up, mut left, mut left_watching) = (None, 0, 0);
+        for (connection, watches, feed) in connections.watched_feeds_mut() {
+            call.serve(Newcomer { connection, watches }, feed);
             match *feed {
                 Feed::CatchUp { next } => {
                     oldest_catching_up = Some(oldest_catching_up.map_or(next, |oldest: Tick| oldest.min(next)));
                 }
-                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => left += 1,
+                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => {
+                    left += 1;
+                    left_watching += usize::from(watches);
+                }
                 Feed::Hydrate(_) | Feed::Live => {}
             }
         }
         let Call { oldest_used, given_up, .. } = call;
-        self.donation.deliveries = left;
+        (self.donation.deliveries, self.donation.observer_deliveries) = (left, left_watching);
         self.donation.shelf.drop_unused(oldest_used);
         self.forget_history(oldest_catching_up);
         if let Some((connection, reason)) = given_up {
@@ -172,7 +187,7 @@ impl Room {
         from: ConnectionId,
         transfer: TransferId,
     ) -> Result<(), CloseReason> {
-        let time = self.clock.time();
+        let (time, watches) = (self.clock.time(), self.connections.watches(from));
         let Some((feed, hydration, delivery)) = self.delivery_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return Ok(());
@@ -184,6 +199,9 @@ impl Room {
         let refused = if failures > 1 { Some(delivery.snapshot) } else { None };
         *feed = Feed::Hydrate(Hydration { since: time, told: None, failures, refused, delivery: None, ..hydration });
         self.stats.failed_deliveries += 1;
+        if watches {
+            return Ok(());
+        }
         let donor = refused.and_then(|serial| self.donation.shelf.get(serial)).and_then(|kept| kept.donor);
         if let Some(donor) = donor {
             self.donation.distrusted.insert(donor);
@@ -200,9 +218,9 @@ impl Room {
 }
 
 impl Call<'_> {
-    fn serve(&mut self, connection: ConnectionId, feed: &mut Feed) {
+    fn serve(&mut self, newcomer: Newcomer, feed: &mut Feed) {
         match *feed {
-            Feed::Hydrate(hydration) => *feed = self.hydrate(connection, hydration),
+            Feed::Hydrate(hydration) => *feed = self.hydrate(newcomer, hydration),
             // What it was to get next is forgotten: it begins again behind a snapshot.
             Feed::CatchUp { next } if next < self.history.first() => {
                 *feed = Feed::Hydrate(Hydration::new(next, self.time));
@@ -211,7 +229,8 @@ impl Call<'_> {
         }
     }
 
-    fn hydrate(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+    fn hydrate(&mut self, newcomer: Newcomer, mut hydration: Hydration) -> Feed {
+        let Newcomer { connection, watches } = newcomer;
         let is_kept = |delivery: &Delivery| self.donation.shelf.get(delivery.snapshot).is_some();
         hydration.delivery = hydration.delivery.filter(is_kept);
         if let Some(delivery) = hydration.delivery {
@@ -222,10 +241,12 @@ impl Call<'_> {
         let newest = self.donation.shelf.newest().filter(|kept| kept.header.tick >= history.first());
         match newest.filter(|kept| hydration.may_get(kept)).map(|kept| (kept.header, kept.serial, kept.verdict)) {
             Some(_) if self.deliveries >= MAX_DELIVERIES => {}
+            Some(_) if watches && self.observer_deliveries >= MAX_OBSERVER_DELIVERIES => {}
             Some((header, serial, verdict)) => {
+                self.observer_deliveries += usize::from(watches);
                 hydration.delivery = Some(self.offer(connection, header, serial, verdict));
             }
-            None => return self.wait(connection, hydration),
+            None => return self.wait(newcomer, hydration),
         }
         Feed::Hydrate(hydration)
     }
@@ -265,8 +286,16 @@ impl Call<'_> {
         delivery
     }
 
-    /// There is none for it. It is told why, and gets the frames instead when there are all of them.
-    fn wait(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+    /// There is none for it. It is told why, and gets the frames instead when there are all of them. Who only watches, and could not use
+    /// one that players can, waits for the next: nobody is asked for one on its account (A14).
+    fn wait(&mut self, newcomer: Newcomer, mut hydration: Hydration) -> Feed {
+        let Newcomer { connection, watches } = newcomer;
+        if watches && hydration.refused.is_some() && self.donation.shelf.newest().is_some() {
+            if self.time >= hydration.since.plus_millis(self.config.hydration_millis) {
+                self.given_up = Some((connection, CloseReason::NoHistory(NoSnapshot::Mismatch)));
+            }
+            return Feed::Hydrate(hydration);
+        }
         self.donation.wanted = true;
         let Some(failure) = self.donation.failure.filter(|failure| failure.at >= hydration.since) else {
             return Feed::Hydrate(hydration);

@@ -17,7 +17,10 @@ pub use config::{
     DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES, DEFAULT_MAX_SNAPSHOT_BYTES,
     DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS, DEFAULT_TRANSFER_TIMEOUT_MILLIS, DonationConfig,
 };
-pub use delivery::{DELIVERY_WINDOW_CHUNKS, MAX_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL};
+pub use delivery::{
+    DELIVERY_WINDOW_CHUNKS, MAX_DELIVERIES, MAX_OBSERVER_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS,
+    MAX_SNAPSHOT_CHUNKS_PER_CALL,
+};
 pub use donor::{CHECKED_BLOCKS_PER_CALL, DONATION_RETRY_MILLIS, DonationStatus, MAX_DONATION_MILLIS};
 pub use kept::MAX_KEPT_SNAPSHOTS;
 
@@ -83,8 +86,9 @@ pub(super) struct Donation {
     /// Seats whose snapshot a newcomer could not use.
     distrusted: SeatSet,
     last_donor: Option<Seat>,
-    /// Newcomers that were being sent chunks when the last call ended.
+    /// Newcomers that were being sent chunks when the last call ended, and those of them that only watch.
     deliveries: usize,
+    observer_deliveries: usize,
     failure: Option<Failure>,
     /// When the next one is asked for, if nobody needs one before; `None` before tick 0.
     next_due: Option<RoomTime>,
