@@ -314,7 +314,9 @@ impl Client {
         // A referee holds no seat, and is on the generation that it was greeted with.
         let referee = self.terms.filter(|_| self.config.role == ClientRole::Referee).map(|terms| terms.generation);
         let generation = self.claimed.map(|claimed| claimed.generation).or(referee);
-        let (Some(generation), true, true) = (generation, self.connected, self.greeted && !self.gathering) else { return };
+        let (Some(generation), true, true) = (generation, self.connected, self.greeted && !self.gathering) else {
+            return;
+        };
         for (tick, checksum) in self.pending_reports.drain(..) {
             let report = ClientMessage::Report { generation, tick, checksum };
             self.outbox.push_message(|out| report.encode_into(out));

@@ -24,11 +24,17 @@ mod k10;
 mod late_join;
 mod lives;
 mod naming;
+mod p01;
+mod p02;
+mod p04;
 mod pace;
 mod r02;
 mod r04;
 mod r06;
+mod rec;
 mod recovery;
+#[path = "../../../core/tests/kernel/replay_blocks.rs"]
+mod replay_blocks;
 mod runners;
 mod support;
 mod t01;

@@ -38,7 +38,7 @@ pub fn play(plan: &Plan) -> Result<Results, Failure> {
             stage.perform(act.what);
         }
         if stage.has_ended_early() || acts.is_empty() && stage.is_done() || stage.has_found() {
-            return Ok(stage.finish());
+            return stage.finish();
         }
         stage.turn();
     }
@@ -203,7 +203,7 @@ impl<'a> Stage<'a> {
         self.people.iter().all(|person| !person.part.role.stays() || lock(&person.observer).is_done())
     }
 
-    fn finish(self) -> Results {
+    fn finish(self) -> Result<Results, Failure> {
         let mut results = Results::default();
         for person in self.people {
             let (stats, end) = (person.client.stats(), person.client.end().cloned());
@@ -213,9 +213,9 @@ impl<'a> Stage<'a> {
             results.add(
                 &mut lock(&person.observer),
                 Carried { part: person.part, sent_bytes, received_bytes, cut_off, end, examined },
-            );
+            )?;
         }
-        results
+        Ok(results)
     }
 }
 

@@ -222,8 +222,7 @@ impl Person {
         let (sent_bytes, received_bytes) = (stats.sent_bytes, stats.received_bytes);
         let examined = outcome.client.examined_state().map(|(tick, state)| (tick, state.to_vec()));
         let carried = Carried { part: self.part, sent_bytes, received_bytes, cut_off, end, examined };
-        results.add(&mut lock(&self.observer), carried);
-        Ok(())
+        results.add(&mut lock(&self.observer), carried)
     }
 }
 

@@ -25,7 +25,8 @@ use self::cast::{Cast, Part};
 use self::plant::Planted;
 use self::report::Results;
 use crate::failure::Failure;
-use crate::observer::{Observer, Records};
+use crate::observer::Observer;
+use crate::recording::Records;
 use crate::scripted::ScriptedPlayer;
 use crate::{files, games};
 
@@ -74,6 +75,8 @@ struct Plan {
     /// The last state that is compared: `S(ticks)`.
     ticks: Tick,
     cast: Cast,
+    /// Where the first player records.
+    records: Records,
 }
 
 impl Plan {
@@ -94,7 +97,8 @@ impl Plan {
         // A checksum is due after each tick that the cadence divides, so the last state compared is one tick on.
         let ticks = Tick::new(u64::from(arguments.seconds) * u64::from(descriptor.tick_rate().hz()) + 1);
         let planted = arguments.plant_desync.then(|| Planted::new(factory.clone(), cast.moving));
-        Ok(Plan { factory, planted, descriptor, rules, client, seed, ticks, cast })
+        let records = arguments.record.clone().map_or(Records::Match, Records::ToFile);
+        Ok(Plan { factory, planted, descriptor, rules, client, seed, ticks, cast, records })
     }
 
     /// The round trip of one seat, in milliseconds: evenly spread from the fastest to the slowest.
@@ -127,7 +131,7 @@ impl Plan {
     /// Who plays a part, and what is seen of it. The first seat's player records the match.
     fn player(&self, part: Part) -> (Arc<Mutex<Observer>>, ScriptedPlayer) {
         let manifest = self.factory.manifest();
-        let records = if part.seat.number() == 0 { Records::Match } else { Records::Nothing };
+        let records = if part.seat.number() == 0 { self.records.clone() } else { Records::Nothing };
         let observer = Arc::new(Mutex::new(Observer::new(manifest, self.ticks, records)));
         let player = ScriptedPlayer::new(observer.clone(), manifest.input_schema().clone(), self.seed);
         (observer, player)
@@ -152,9 +156,6 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         plan.cut_millis(),
     );
     let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
-    if let Some(path) = &arguments.record {
-        files::write_replay(path, &results.replay)?;
-    }
     match &plan.planted {
         Some(planted) => planted.conclude(&results, plan.descriptor.tick_rate()),
         None => report::conclude(&plan, &results),

@@ -11,7 +11,7 @@ use super::Plan;
 use super::cast::{Part, Role};
 use crate::failure::Failure;
 use crate::observer::{Observer, Seen};
-use crate::verify::tell;
+use crate::replay::verify::tell;
 
 /// What somebody's transport carried, and how it ended.
 pub struct Carried {
@@ -45,11 +45,15 @@ pub struct Results {
 
 impl Results {
     /// Adds what one client saw, and the recording if it is the one that records. The first one added plays the whole match.
-    pub fn add(&mut self, observer: &mut Observer, carried: Carried) {
-        if let Some(replay) = observer.finish_recording() {
+    ///
+    /// # Errors
+    /// When the recording could not be written.
+    pub fn add(&mut self, observer: &mut Observer, carried: Carried) -> Result<(), Failure> {
+        if let Some(replay) = observer.finish_recording()? {
             self.replay = replay;
         }
         self.clients.push(ClientResult { seen: observer.seen.clone(), carried });
+        Ok(())
     }
 
     /// What the room said of a desync, and how far whoever heard it first had come.

@@ -1,6 +1,8 @@
-//! `retick log`: looks at the log of a room.
+//! `retick log`: looks at the log of a room, and makes a replay of it.
 
-use std::path::PathBuf;
+mod replay;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use retick_authority::log::file::FileLogError;
@@ -27,11 +29,21 @@ enum LogCommand {
         /// The room's folder, named by its code
         folder: PathBuf,
     },
+    /// Write a room's match as a replay, played again on this machine
+    ///
+    /// The service must not have the log open.
+    Replay(replay::ReplayArguments),
 }
 
 /// Runs `retick log`.
 pub fn run(arguments: &LogArguments) -> Result<(), Failure> {
-    let LogCommand::Verify { folder } = &arguments.command;
+    match &arguments.command {
+        LogCommand::Verify { folder } => verify(folder),
+        LogCommand::Replay(arguments) => replay::run(arguments),
+    }
+}
+
+fn verify(folder: &Path) -> Result<(), Failure> {
     let words = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
     let mut log = open_room_folder(folder).map_err(|error| match error {
         // Opening it is half of the check.

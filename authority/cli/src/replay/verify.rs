@@ -1,16 +1,14 @@
-//! `retick verify`: re-simulates a replay and says what it is worth.
+//! `retick replay verify`, or `retick verify`: re-simulates a replay and says what it is worth.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use retick_core::replay::{Verdict, verify};
+use retick_core::digest::Digest;
+use retick_core::replay::{Expected, ReplayPublicKey, Verdict, verify_expecting};
 
+use super::{game, read};
 use crate::failure::Failure;
-use crate::{files, games};
-
-/// Most bytes of a replay that is read.
-const MAX_REPLAY_BYTES: u64 = 1 << 30;
 
 /// Arguments of `retick verify`.
 #[derive(Args)]
@@ -20,17 +18,20 @@ pub struct VerifyArguments {
     /// The game's module; the built-in skirmish if not given
     #[arg(long, value_name = "FILE")]
     module: Option<PathBuf>,
+    /// Digest of the session config that has to have been played, as `retick replay info` prints it
+    #[arg(long, value_name = "DIGEST")]
+    config: Option<Digest>,
+    /// The public key of the authority that has to have signed it
+    #[arg(long, value_name = "KEY")]
+    signed_by: Option<ReplayPublicKey>,
 }
 
 /// Runs `retick verify`.
 pub fn run(arguments: &VerifyArguments) -> Result<(), Failure> {
-    let replay = files::read_bounded(&arguments.file, MAX_REPLAY_BYTES)?;
-    let factory = match &arguments.module {
-        Some(path) => games::from_file(path)?,
-        None => games::skirmish()?,
-    };
+    let (replay, factory) = (read(&arguments.file)?, game(arguments.module.as_ref())?);
+    let expected = Expected { config: arguments.config, signer: arguments.signed_by, ..Expected::default() };
     let started = Instant::now();
-    let verdict = verify(&replay, factory.as_ref());
+    let verdict = verify_expecting(&replay, factory.as_ref(), &expected);
     let told = tell(&verdict);
     println!("{told} ({:.0?})", started.elapsed());
     match verdict {
@@ -60,6 +61,6 @@ pub fn tell(verdict: &Verdict) -> String {
             format!("incomplete: {ticks} usable ticks, {checksums} checksums, all right, but the file is {end}")
         }
         Verdict::Unverifiable { ticks } => format!("unverifiable: {ticks} ticks, but no checksum to compare"),
-        Verdict::Refused(reason) => format!("refused: {reason}"),
+        Verdict::Refused(reason) => format!("refused: {reason} ({})", reason.code()),
     }
 }
