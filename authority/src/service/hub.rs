@@ -271,6 +271,8 @@ impl Hub {
     fn launch(self: &Arc<Hub>, prepared: Prepared, code: RoomCode, log: Option<LogSource>, tally: Tally) {
         let Prepared { room, channels, surroundings, .. } = prepared;
         let membership = Membership { hub: self.clone(), code, _tally: tally };
+        // Whoever makes a room may stand outside of every runtime, and the task has timers.
+        let _context = self.runtime.enter();
         let task = RoomTask::new(room, log, channels, surroundings, &self.config);
         let run = async move {
             task.run().await;

@@ -99,3 +99,12 @@ async fn v1_a_room_that_everyone_left_before_it_began_is_removed() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn v1_a_room_is_made_from_any_thread() {
+    let (server, game) = (Server::start(local_config()), factory::<60>(b"one"));
+    let (handle, config) = (server.handle.clone(), room_config(&game, 2));
+    let made = std::thread::spawn(move || handle.create_room(config)).join();
+    assert!(made.expect("no panic").is_ok());
+    server.stop().await;
+}
