@@ -177,6 +177,13 @@ pub enum Record<'a> {
         /// The room without its frames, its secret among it. [`Room::restore`](crate::room::Room::restore) reads it.
         room: &'a [u8],
     },
+    /// Two reports of a state differed (A8): no result of this generation is agreed any more.
+    Desync {
+        /// The generation.
+        generation: Generation,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
 }
 
 impl<'a> Record<'a> {

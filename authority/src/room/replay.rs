@@ -122,6 +122,11 @@ impl Replay {
                 self.durability = durability;
             }
             Record::Closed { cause } => self.ended = Some(cause),
+            Record::Desync { generation, tick } => {
+                self.check_generation(generation)?;
+                require(tick <= self.room.frontier())?;
+                self.room.reports.restore_desync();
+            }
         }
         Ok(())
     }
@@ -200,6 +205,8 @@ impl Replay {
             return Err(RecordError::Chain { expected, found });
         }
         core::mem::swap(&mut room.current, &mut room.previous);
+        // A log holds the whole match, and a room no more than it may.
+        room.forget_history(None);
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use retick_core::wire::{ClaimId, PlayerId, SeatView};
 
 use super::budget::TokenBucket;
 use super::clock::RoomTime;
-use super::commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND};
+use super::commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, REQUESTS_PER_SECOND};
 use super::event::ConnectionId;
 use super::inputs::InputBuffer;
 use super::stats::SeatStats;
@@ -109,6 +109,7 @@ pub(super) struct SeatSlot {
     pub(super) last_command: Option<u32>,
     pub(super) command_budget: TokenBucket,
     pub(super) ephemeral_budget: TokenBucket,
+    pub(super) request_budget: TokenBucket,
     pub(super) stats: SeatStats,
     /// How many rollbacks the seat's client had reported last.
     last_rollbacks: u32,
@@ -130,6 +131,7 @@ impl SeatSlot {
             last_command: None,
             command_budget: TokenBucket::full(COMMANDS_PER_SECOND, Moment::ZERO),
             ephemeral_budget: TokenBucket::full(EPHEMERALS_PER_SECOND, Moment::ZERO),
+            request_budget: TokenBucket::full(REQUESTS_PER_SECOND, Moment::ZERO),
             stats: SeatStats::default(),
             last_rollbacks: 0,
         }

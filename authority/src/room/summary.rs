@@ -54,6 +54,8 @@ pub(crate) struct RoomSummary<'a> {
     seats: List<SummedSeat<'a>, SEATS>,
     results: List<SummedResult<'a>, SEATS>,
     settled: Option<Settlement<'a>>,
+    /// Whether two reports of a state have differed.
+    has_desync: bool,
     fence: u32,
     /// The first tick and the fence of each run that confirmed one.
     runs: List<(Tick, u32), MAX_RUNS>,
@@ -206,6 +208,7 @@ impl Room {
             seats: List(self.seats.iter().map(SummedSeat::of).collect()),
             results: List(said.map(|(seat, tick, result)| SummedResult { seat, tick, result }).collect()),
             settled: self.results.settled(),
+            has_desync: self.reports.has_desync(),
             fence: self.fences.current(),
             runs: List(self.fences.runs().to_vec()),
             last_frame: &last_frame,
@@ -241,6 +244,9 @@ impl Room {
         }
         if let Some(settlement) = &summary.settled {
             require(room.results.restore(settlement))?;
+        }
+        if summary.has_desync {
+            room.reports.restore_desync();
         }
         room.fences = Fences::restored(summary.fence, &summary.runs.0).ok_or(RecordError::Contradiction)?;
         room.chain = FrameChain::from_head(head);

@@ -264,9 +264,12 @@ fn open_log(settings: &LogSettings, code: RoomCode) -> Result<FolderLog, FileLog
     let log = FileLog::open(Directory::open(&folder)?, config)?;
     let (ended, most) = (settings.directory.join("ended"), settings.max_ended_rooms);
     let on_end = Box::new(move |end| {
-        if end == LogEnd::RoomEnded
-            && let Err(error) = put_away(&folder, &ended, most)
-        {
+        let done = match end {
+            LogEnd::RoomEnded => put_away(&folder, &ended, most),
+            LogEnd::NeverBegan => fs::remove_dir_all(&folder),
+            LogEnd::Suspended => Ok(()),
+        };
+        if let Err(error) = done {
             warn!(folder = %folder.display(), %error, "the log of a room that ended stays where it is");
         }
     });

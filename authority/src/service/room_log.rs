@@ -37,6 +37,8 @@ pub enum Urgency {
 pub enum LogEnd {
     /// The room has ended.
     RoomEnded,
+    /// The room has ended before its match began: there is nothing to look up later.
+    NeverBegan,
     /// The room goes on when it is restored.
     Suspended,
 }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
-    ConnectionId, Durability, MatchSettlement, Output, RECOVERY_WINDOW_MILLIS, RecordError, RestoreError, Room,
-    RoomConfig, RoomEvent, SeatState,
+    ConnectionId, Durability, MAX_TAIL_MESSAGES, MatchSettlement, Output, RECOVERY_WINDOW_MILLIS, RecordError,
+    RestoreError, Room, RoomConfig, RoomEvent, SeatState,
 };
 use retick_core::config::SessionConfig;
 use retick_core::seat::Presence;
@@ -127,6 +127,41 @@ fn a12_clients_give_back_what_the_log_lost_and_a_fence_follows() {
     let fences: Vec<_> = [47, 48, 59, 60].map(|tick| game.frame(tick).fence()).into();
     assert_eq!(fences, [0, 0, 0, 1]);
     assert_eq!(game.tally(80).sub, [0, 0]);
+}
+
+/// The fault that this pins: graces end on the clock also while nobody's does, so that the room asked to be called again at once,
+/// for as long as it waited.
+#[test]
+fn a12_a_room_that_waits_for_its_clients_is_not_called_for_their_graces() {
+    let config = RoomConfig { grace_millis: 1_000, ..config(2, 6) };
+    let (mut game, clients) = Match::started(config);
+    play(&mut game, &clients, 60);
+    game.restart(game.records_before(50), Durability::Interval);
+    game.return_from(clients[0]);
+    let grace_is_over = game.tick + 120;
+    while game.tick < grace_is_over {
+        game.step();
+        assert!(game.room.is_recovering(), "guard: the other one is awaited");
+        let next = game.room.next_timeout().expect("the window ends");
+        assert!(next > game.now(), "called at {:?}, and wants to be called at {next:?}", game.now());
+    }
+}
+
+/// The fault that this pins: a room that waits for nothing gave out a number again that was lost with the machine, and with it the
+/// token of whoever had it before.
+#[test]
+fn a6_a_claim_that_was_lost_with_the_machine_leaves_no_key_to_the_seat_behind() {
+    let mut game = Match::new(config(2, 6));
+    let lost = game.join_ready();
+    let (token, claim) = (game.peer(lost).token(), game.peer(lost).claim);
+    // Of the log nothing is left but the room's creation.
+    game.restart(1, Durability::None);
+    let next = game.join_ready();
+    assert_eq!(game.peer(next).seat, Some(seat(0)), "guard: it is the same seat");
+    assert!(game.peer(next).claim > claim && game.peer(next).token() != token);
+    let returned = game.resume(seat(0), token, 0);
+    assert_eq!(game.peer(returned).refusal(), Some(Refusal::Token));
+    assert_eq!(game.peer(next).closed, None);
 }
 
 #[test]
@@ -482,4 +517,87 @@ proptest! {
 fn eventful_once() -> &'static MemoryLog {
     static LOG: std::sync::OnceLock<MemoryLog> = std::sync::OnceLock::new();
     LOG.get_or_init(eventful)
+}
+
+/// A log holds the whole match. A room that is made of it holds what a room holds.
+#[test]
+fn a7_a_restored_room_has_no_more_history_than_it_may() {
+    let mut config = durable(2);
+    config.donation.history_millis = 5_000;
+    let (mut game, clients) = Match::started(config);
+    play(&mut game, &clients, 2_000);
+    let before = game.room.history_start();
+    assert!(before > Tick::ZERO, "guard");
+    game.restart(u64::MAX, Durability::EveryFrame);
+    assert_eq!(game.room.history_start(), before);
+    let back = return_all(&mut game, &clients);
+    play(&mut game, &back, 10);
+    game.check_everyone();
+}
+
+/// Each may cost as much as a mebibyte of hashing, proved or not.
+#[test]
+fn a12_a_connection_gives_back_so_many_messages_and_no_more() {
+    let (mut game, clients) = played(3, 60);
+    game.restart(game.records_before(50), Durability::Interval);
+    let back = return_all(&mut game, &clients[..2]);
+    let most = u64::from(MAX_TAIL_MESSAGES);
+    (0..most + 5).for_each(|_| game.give_back(back[0], clients[0], 50, 55));
+    assert_eq!(game.room.stats().unproved_tails, 5);
+    // Another one is heard all the same.
+    game.give_back(back[1], clients[1], 50, 60);
+    assert_eq!(game.room.stats().unproved_tails, 5);
+    game.step_to(game.tick + 60 * RECOVERY_WINDOW_MILLIS / 1000 + 60);
+    assert_eq!(recovered(&game), Some((60, 10)));
+}
+
+/// A match of which two machines disagreed has no result, whatever its players say after a restart.
+#[test]
+fn a12_a_desync_is_not_forgotten() {
+    for sums_up in [false, true] {
+        check_that_a_desync_is_known(sums_up);
+    }
+}
+
+fn check_that_a_desync_is_known(sums_up: bool) {
+    let (mut game, clients) = Match::started(durable(2));
+    play(&mut game, &clients, 10);
+    game.report(clients[0], 1, b"one");
+    game.report(clients[1], 1, b"other");
+    if sums_up {
+        game.forget();
+    }
+    game.restart(u64::MAX, Durability::EveryFrame);
+    let back = return_all(&mut game, &clients);
+    play(&mut game, &back, 10);
+    let result = ClientMessage::Result { generation: GENERATION, tick: Tick::new(15), result: b"I won" };
+    back.iter().for_each(|client| game.send(*client, &result));
+    assert_eq!(game.room.settlement(), MatchSettlement::Disputed);
+    // It was one of its generation alone.
+    let now = game.now();
+    game.room.reconfigure(SessionConfig::empty(), now).expect("it runs");
+    game.drain();
+    game.restart(u64::MAX, Durability::EveryFrame);
+    assert_eq!(game.room.settlement(), MatchSettlement::Incomplete { reported: Default::default() });
+}
+
+/// A vote ends with its transport, whether the room was restarted meanwhile or not.
+#[test]
+fn a15_a_vote_to_wait_ends_with_its_transport() {
+    for restarts in [false, true] {
+        let mut game = Match::new(durable(2));
+        let clients = [game.join_ready(), game.join()];
+        game.send(clients[0], &ClientMessage::Vote { ready: false });
+        game.ready(clients[1]);
+        assert_eq!(game.room.clock_tick(), None, "guard: it waits");
+        let back = if restarts {
+            game.restart(u64::MAX, Durability::EveryFrame);
+            clients.map(|client| game.return_from(client))
+        } else {
+            [game.return_from(clients[0]), clients[1]]
+        };
+        game.ready(back[0]);
+        game.ready(back[1]);
+        assert_eq!(game.room.clock_tick(), Some(Tick::ZERO), "restarts: {restarts}");
+    }
 }

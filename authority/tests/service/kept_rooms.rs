@@ -14,9 +14,11 @@ use retick_client::{CreateOptions, NetEnd, RoomLock, Visibility};
 use retick_core::client::ClientEvent;
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
+use retick_core::wire::Refusal;
 
 use crate::game::{Scripted, assert_agreement, descriptor, factory, room_config};
 use crate::lobby::{PUBLIC, code_of, lobby, refused};
+use crate::raw::{Raw, RawEnd};
 use crate::server::{Server, client_is, local_config, soon};
 
 /// A folder of one test's own, removed with it.
@@ -145,12 +147,29 @@ async fn a12_one_service_has_the_folder_and_syncs_are_not_too_far_apart() {
 async fn a12_rooms_that_ended_are_kept_up_to_their_bound() {
     let (folder, game) = (Folder::new("ended"), factory::<60>(b"one"));
     let server = Server::start(folder.config(Durability::EveryFrame));
-    for _ in 0..5 {
-        let code = server.handle.create_room(room_config(&game, 1)).expect("a room");
+    let end = async |code| {
         server.handle.close_room(code).await.expect("it is there");
         until("it has ended", || server.handle.room_count() == 0).await;
+    };
+    for _ in 0..4 {
+        let code = server.handle.create_room(room_config(&game, 1)).expect("a room");
+        let client = server.join(code, &game, Scripted::new(0).0);
+        client_is("it plays", &client, |stats| stats.confirmed >= Tick::new(1)).await;
+        end(code).await;
     }
     assert_eq!((folder.count("rooms"), folder.count("ended")), (0, 2));
+    // Rooms whose match never began take no place from those.
+    let kept = || {
+        let names = std::fs::read_dir(folder.0.join("ended")).expect("it is there");
+        let mut names: Vec<_> = names.map(|entry| entry.expect("it is there").file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = kept();
+    for _ in 0..3 {
+        end(server.handle.create_room(room_config(&game, 1)).expect("a room")).await;
+    }
+    assert_eq!((folder.count("rooms"), kept()), (0, before));
     server.stop().await;
 }
 
@@ -197,6 +216,21 @@ async fn a12_a_restored_room_is_as_visible_as_it_was_and_its_creators_key_fits()
     assert_eq!(refused(lost), (401, "room-key".to_owned()));
     assert_eq!(lobby(&server).set_lock(code, key, RoomLock::Open).await.expect("its key").lock, RoomLock::Open);
     server.stop().await;
+}
+
+/// A player that comes back in the moment of a stop comes back to the next service, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_a_stop_turns_nobody_away_whose_room_goes_on() {
+    for keeps in [true, false] {
+        let (folder, game) = (Folder::new("at-the-door"), factory::<60>(b"one"));
+        let config = if keeps { folder.config(Durability::EveryFrame) } else { local_config() };
+        let server = Server::start(config);
+        let code = server.handle.create_room(room_config(&game, 2)).expect("a room");
+        let waits = Raw::open(server.address, code).await;
+        server.stop().await;
+        let expected = if keeps { RawEnd::Dropped } else { RawEnd::Refused(Refusal::Closing) };
+        assert_eq!(waits.end().await, expected, "rooms are kept: {keeps}");
+    }
 }
 
 /// What a service leaves behind that was killed: its tasks end where they stand, and nothing is written any more.

@@ -2,83 +2,18 @@
 
 use alloc::vec::Vec;
 
+use super::error::{BrokenChain, ReplayEnd, ReplayError};
 use super::framing::{Blocks, MAGIC, Next, REPLAY_VERSION, kind};
+use super::run::Run;
 use super::section::{
     ChecksumSection, End, EndSection, FramesSection, Header, IndexEntry, IndexSection, KeyFrameSection,
     MAX_FRAMES_PER_BLOCK, MAX_KEY_FRAMES, decode,
 };
 use crate::codec::wire::WireError;
 use crate::digest::{Checksum, Digest};
-use crate::frame::{Frame, FrameChain, FrameError, FrameKey, FrameRunReader};
-use crate::identity::{DescriptorError, IdentityManifest, ManifestError, MatchDescriptor};
+use crate::frame::{Frame, FrameChain, FrameError};
+use crate::identity::{IdentityManifest, MatchDescriptor};
 use crate::tick::Tick;
-
-/// How a file ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReplayEnd {
-    /// With its end, which says so.
-    Complete,
-    /// Before its end: the recording, or the copying, was cut off.
-    CutOff,
-    /// With a block that is damaged, at this byte; nothing from there on was read.
-    Damaged {
-        /// Where the damaged block begins.
-        offset: usize,
-    },
-}
-
-impl core::fmt::Display for ReplayEnd {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ReplayEnd::Complete => f.write_str("complete"),
-            ReplayEnd::CutOff => f.write_str("cut off"),
-            ReplayEnd::Damaged { offset } => write!(f, "damaged at byte {offset}"),
-        }
-    }
-}
-
-/// Why bytes are not a replay that can be read here.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// They do not begin like a replay.
-    #[error("not a replay")]
-    NotAReplay,
-    /// Another version.
-    #[error("replay version {found}, where {REPLAY_VERSION} is read")]
-    Version {
-        /// The version that the file states.
-        found: u16,
-    },
-    /// The header is cut off or damaged.
-    #[error("the header is cut off or damaged")]
-    Header,
-    /// The manifest in the header is malformed.
-    #[error("the manifest: {0}")]
-    Manifest(#[from] ManifestError),
-    /// The descriptor in the header is malformed.
-    #[error("the descriptor: {0}")]
-    Descriptor(#[from] DescriptorError),
-    /// The descriptor is of another identity than the manifest.
-    #[error("the descriptor is not of the manifest's identity")]
-    OtherIdentity,
-    /// A whole block of a kind that a reader has to understand, and this one does not: it may change what the others mean.
-    #[error("the section of kind {kind} must be understood, and kinds 0 to {} are", kind::LAST_REQUIRED)]
-    Section {
-        /// The kind.
-        kind: u8,
-    },
-}
-
-/// The frames are not those that the file itself vouches for (R1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BrokenChain {
-    /// The state up to which the chain was compared.
-    pub tick: Tick,
-    /// Head of the chain as the file states it.
-    pub expected: Digest,
-    /// Head of the chain over the frames.
-    pub found: Digest,
-}
 
 /// A replay in memory, as far as its file is whole. Frames and states stay in the form in which they were recorded, so that a
 /// file takes no more memory than a small multiple of its own size; [`Replay::frames`] decodes them one by one.
@@ -95,14 +30,6 @@ pub struct Replay {
     skipped_sections: u64,
     #[cfg(feature = "signing")]
     signature: Option<super::signature::ReplaySignature>,
-}
-
-/// The frames of one block.
-#[derive(Clone, Debug)]
-struct Run {
-    first: Tick,
-    count: u32,
-    body: Vec<u8>,
 }
 
 /// A key frame, its state still packed.
@@ -242,12 +169,7 @@ impl Replay {
         if section.first != self.ticks || section.count > MAX_FRAMES_PER_BLOCK || section.count == 0 {
             return Err(Stop::Damaged);
         }
-        let mut decoder = RunDecoder::new(&self.descriptor, section.first, section.count, section.body);
-        while let Some(decoded) = decoder.next_frame() {
-            decoded?;
-        }
-        decoder.run.finish()?;
-        self.runs.push(Run { first: section.first, count: section.count, body: section.body.to_vec() });
+        self.runs.push(Run::decoded(section, &self.descriptor)?);
         self.ticks = end;
         Ok(())
     }
@@ -298,7 +220,7 @@ impl Replay {
     /// The confirmed frames, from tick 0 on, decoded one by one.
     pub fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
         self.runs.iter().flat_map(|run| {
-            let mut decoder = RunDecoder::of(&self.descriptor, run);
+            let mut decoder = run.decoder(&self.descriptor);
             // Every run decoded when it was taken.
             core::iter::from_fn(move || decoder.next_frame().and_then(|decoded| decoded.ok().cloned()))
         })
@@ -319,9 +241,9 @@ impl Replay {
         to: Tick,
         mut take: impl FnMut(&Frame) -> Result<(), E>,
     ) -> Result<(), E> {
-        let first = self.runs.partition_point(|run| run.first.saturating_add(u64::from(run.count)) <= from);
+        let first = self.runs.partition_point(|run| run.end() <= from);
         for run in self.runs.iter().skip(first).take_while(|run| run.first < to) {
-            let mut decoder = RunDecoder::of(&self.descriptor, run);
+            let mut decoder = run.decoder(&self.descriptor);
             // Every run decoded when it was taken.
             while let Some(Ok(frame)) = decoder.next_frame() {
                 if frame.tick() >= to {
@@ -396,46 +318,15 @@ impl Replay {
         decode::<KeyFrameSection<'_>>(&self.key_frames.get(number)?.payload).ok()?.state()
     }
 
+    /// The key that claims to have signed it; nothing here has proved it, but
+    /// [`Expected::signer`](super::Expected::signer) does.
+    #[cfg(feature = "signing")]
+    pub fn claimed_signer(&self) -> Option<super::ReplayPublicKey> {
+        self.signature.as_ref()?.claimed_key().ok()
+    }
+
     #[cfg(feature = "signing")]
     pub(super) fn signature(&self) -> Option<&super::signature::ReplaySignature> {
         self.signature.as_ref()
-    }
-}
-
-/// Decodes one run with two frames: the one before, and the next.
-struct RunDecoder<'a> {
-    run: FrameRunReader<'a>,
-    key: FrameKey,
-    left: u32,
-    is_first: bool,
-    frame: Frame,
-    before: Frame,
-}
-
-impl<'a> RunDecoder<'a> {
-    fn new(descriptor: &MatchDescriptor, first: Tick, count: u32, body: &'a [u8]) -> RunDecoder<'a> {
-        let (generation, seats) = (descriptor.generation(), descriptor.seats());
-        RunDecoder {
-            run: FrameRunReader::new(body),
-            key: FrameKey { generation, tick: first, seats },
-            left: count,
-            is_first: true,
-            frame: Frame::new(generation, first),
-            before: Frame::new(generation, first),
-        }
-    }
-
-    fn of(descriptor: &MatchDescriptor, run: &'a Run) -> RunDecoder<'a> {
-        RunDecoder::new(descriptor, run.first, run.count, &run.body)
-    }
-
-    fn next_frame(&mut self) -> Option<Result<&Frame, FrameError>> {
-        self.left = self.left.checked_sub(1)?;
-        core::mem::swap(&mut self.frame, &mut self.before);
-        let base = (!self.is_first).then_some(&self.before);
-        let decoded = self.run.read(&mut self.frame, base, self.key);
-        self.is_first = false;
-        self.key.tick = self.key.tick.saturating_add(1);
-        Some(decoded.map(|()| &self.frame))
     }
 }

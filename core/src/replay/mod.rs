@@ -43,11 +43,14 @@
 //! ```
 
 mod diff;
+mod error;
+mod expected;
 mod file;
 mod framing;
 mod player;
 mod recorder;
 mod refused;
+mod run;
 mod section;
 #[cfg(feature = "signing")]
 mod signature;
@@ -55,11 +58,13 @@ mod stepper;
 mod verify;
 
 pub use diff::{Difference, MatchPart, difference};
-pub use file::{BrokenChain, Replay, ReplayEnd, ReplayError};
+pub use error::{BrokenChain, ReplayEnd, ReplayError};
+pub use expected::Expected;
+pub use file::Replay;
 pub use framing::REPLAY_VERSION;
 pub use player::{ReplayPlayer, SeekError};
 pub use recorder::{DEFAULT_FLUSH_INTERVAL_TICKS, DEFAULT_KEY_FRAME_INTERVAL_TICKS, Recorder, RecorderOptions};
-pub use refused::{Expected, Refused};
+pub use refused::Refused;
 pub use section::MAX_FRAMES_PER_BLOCK;
 #[cfg(feature = "signing")]
 pub use signature::{ReplayPublicKey, ReplaySigningKey};

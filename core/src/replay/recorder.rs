@@ -19,6 +19,9 @@ use crate::tick::Tick;
 /// A block of frames is closed once they have so many bytes, before its time.
 const FRAMES_BYTES: usize = 1 << 20;
 
+/// Ticks for which the chain's head is remembered: a checksum may come so many frames late, and still become a key frame.
+const REMEMBERED_HEADS: u64 = 256;
+
 /// How much a crash may cost, and how much a jump may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecorderOptions {
@@ -83,6 +86,8 @@ pub struct Recorder {
     checksums: u64,
     index: Vec<IndexEntry>,
     wanted: Option<(Tick, Checksum, Digest)>,
+    /// The chain's heads after the newest ticks, each at its tick's remainder.
+    heads: Vec<Digest>,
     is_finished: bool,
 }
 
@@ -116,6 +121,7 @@ impl Recorder {
             checksums: 0,
             index: Vec::new(),
             wanted: None,
+            heads: Vec::new(),
             is_finished: false,
         };
         recorder.out.extend_from_slice(MAGIC);
@@ -139,6 +145,7 @@ impl Recorder {
         self.pending.push(frame, base);
         self.chain.extend(frame);
         self.next = self.next.saturating_add(1);
+        self.remember_head();
         match &mut self.last {
             Some(last) => last.copy_from(frame),
             None => self.last = Some(frame.clone()),
@@ -149,15 +156,31 @@ impl Recorder {
         }
     }
 
-    /// Adds the checksum of the confirmed `S(tick)`. It comes out with the frames that lead there.
+    /// Adds the checksum of the confirmed `S(tick)`, best in the order in which a session tells them. It comes out with the frames
+    /// that lead there.
     pub fn push_checksum(&mut self, tick: Tick, checksum: Checksum) {
         if self.is_finished {
             return;
         }
         self.pending_checksums.push(ChecksumSection { tick, checksum });
-        if tick == self.next && self.is_key_frame_due(tick) {
-            self.wanted = Some((tick, checksum, self.chain.head()));
+        if let Some(chain_head) = self.head_at(tick).filter(|_| self.is_key_frame_due(tick)) {
+            self.wanted = Some((tick, checksum, chain_head));
         }
+    }
+
+    fn remember_head(&mut self) {
+        let (place, head) = (place_of_head(self.next), self.chain.head());
+        match self.heads.get_mut(place) {
+            Some(remembered) => *remembered = head,
+            // The first tick has no place of its own before the ring is full.
+            None => self.heads.resize(place + 1, head),
+        }
+    }
+
+    /// The chain's head over the frames before `tick`, if it was not long ago.
+    fn head_at(&self, tick: Tick) -> Option<Digest> {
+        let is_remembered = tick > Tick::ZERO && tick <= self.next && self.next.since(tick) < REMEMBERED_HEADS;
+        is_remembered.then(|| self.heads.get(place_of_head(tick)).copied())?
     }
 
     fn is_key_frame_due(&self, tick: Tick) -> bool {
@@ -272,4 +295,8 @@ impl Recorder {
     fn push_block<T: Encode>(&mut self, kind: u8, payload: &T) {
         self.seal.push_block(&mut self.out, self.taken, kind, payload);
     }
+}
+
+fn place_of_head(tick: Tick) -> usize {
+    usize::try_from(tick.index() % REMEMBERED_HEADS).unwrap_or(0)
 }

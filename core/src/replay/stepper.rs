@@ -80,10 +80,33 @@ impl Stepper {
             return Ok(());
         }
         self.output.clear();
-        self.runtime.advance(&self.batch, &mut self.output)?;
+        if let Err(error) = self.runtime.advance(&self.batch, &mut self.output) {
+            self.step_before(&error, seen);
+            return Err(error);
+        }
+        self.take_kept(seen);
+        Ok(())
+    }
+
+    /// Steps through what of a failed batch can be stepped: where a match went another way before it faulted, the states up to
+    /// there say so.
+    fn step_before(&mut self, error: &AdvanceError, seen: &mut impl FnMut(&Kept)) {
+        let steps = match error {
+            AdvanceError::Fault { tick, .. } => tick.since(self.batch.first()),
+            // The state that can't be captured is the one that this step leads to.
+            AdvanceError::Capture { tick, .. } => tick.since(self.batch.first()).saturating_sub(1),
+            _ => 0,
+        };
+        self.batch.truncate(usize::try_from(steps).unwrap_or(usize::MAX));
+        self.output.clear();
+        if !self.batch.is_empty() && self.runtime.advance(&self.batch, &mut self.output).is_ok() {
+            self.take_kept(seen);
+        }
+    }
+
+    fn take_kept(&mut self, seen: &mut impl FnMut(&Kept)) {
         self.steps += self.batch.len() as u64;
         self.output.kept.iter().for_each(seen);
         self.batch.reset(self.runtime.tick());
-        Ok(())
     }
 }

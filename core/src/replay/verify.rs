@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::file::{Replay, ReplayEnd};
-use super::refused::{Expected, Refused};
+use super::error::ReplayEnd;
+use super::expected::Expected;
+use super::file::Replay;
+use super::refused::Refused;
 use super::stepper::Stepper;
 use crate::digest::Checksum;
 use crate::runtime::{AdvanceError, Keep, RuntimeFactory};

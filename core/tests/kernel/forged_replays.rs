@@ -2,7 +2,7 @@
 
 use retick_core::codec::wire::{WireError, encode};
 use retick_core::config::SessionConfig;
-use retick_core::digest::Digest;
+use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::{Frame, FrameRunWriter, SeatFrame};
 use retick_core::identity::{DescriptorError, ManifestError, MatchDescriptor};
 use retick_core::input::{InputSchema, InputSchemaError};
@@ -14,7 +14,9 @@ use retick_core::tick::Tick;
 
 use crate::counter::{descriptor, factory, frame, runtime, seats};
 use crate::events;
-use crate::replay_blocks::{KIND_END, KIND_FRAMES, KIND_HEADER, KIND_INDEX, START_BYTES, blocks, end, offsets, sealed};
+use crate::replay_blocks::{
+    KIND_CHECKSUM, KIND_END, KIND_FRAMES, KIND_HEADER, KIND_INDEX, START_BYTES, blocks, end, offsets, sealed,
+};
 
 /// Ten ticks of a match, with the checksum of `S(0)`.
 fn recording(descriptor: &MatchDescriptor) -> Vec<u8> {
@@ -129,6 +131,34 @@ fn r1_an_end_that_counts_something_else_is_damaged() {
     assert!(matches!(Replay::parse(&late).unwrap().end(), ReplayEnd::Damaged { .. }));
 }
 
+/// A block is of one match and of one place: whole blocks with right checks don't make a file when they are put together.
+#[test]
+fn r1_a_block_of_another_match_or_another_place_is_damaged() {
+    let recorded = |of: &MatchDescriptor| {
+        let mut recorder = Recorder::new(factory().manifest(), of);
+        (0..3).for_each(|tick| recorder.push_checksum(Tick::new(tick), Checksum::of(&[tick as u8])));
+        (0..10).for_each(|tick| recorder.push_frame(&frame(tick)));
+        recorder.finish();
+        recorder.take_bytes()
+    };
+    let seed = SessionSeed::from_u64(10);
+    let other = MatchDescriptor::new(factory().manifest(), SessionConfig::empty(), seed, seats(2));
+    let (ours, theirs) = (recorded(&descriptor(2)), recorded(&other));
+    let places: Vec<usize> =
+        offsets(&ours).into_iter().filter(|(kind, _)| *kind == KIND_CHECKSUM).map(|of| of.1).collect();
+    let length = places[1] - places[0];
+    let transplanted = |to: usize, from: &[u8], at: usize| {
+        let mut file = ours.clone();
+        file[to..to + length].copy_from_slice(&from[at..at + length]);
+        Replay::parse(&file).unwrap().end()
+    };
+    assert_eq!((length, transplanted(places[0], &ours, places[0])), (46, ReplayEnd::Complete), "guard");
+    let damaged = ReplayEnd::Damaged { offset: places[0] };
+    assert_eq!(transplanted(places[0], &ours, places[1]), damaged);
+    assert_eq!(offsets(&theirs), offsets(&ours), "guard");
+    assert_eq!(transplanted(places[0], &theirs, places[0]), damaged);
+}
+
 #[test]
 fn r1_an_optional_section_is_skipped_and_a_required_one_refused() {
     let skipped = with_block(0x81, b"what a later version adds");
@@ -182,6 +212,22 @@ fn r2_a_game_that_ends_while_it_is_simulated_again_is_refused() {
     let verdict = verify(&recorder.take_bytes(), &events::factory());
     let Verdict::Refused(Refused::Fault(AdvanceError::Capture { tick, .. })) = verdict else { panic!("{verdict:?}") };
     assert_eq!(tick, Tick::new(9));
+}
+
+/// A match that went another way before it faulted is said to have done so, and where.
+#[test]
+fn r2_what_diverged_before_it_faulted_has_diverged() {
+    let mut recorder = Recorder::new(events::factory().manifest(), &events::descriptor());
+    for tick in 0..9 {
+        let mut frame = Frame::new(Generation(0), Tick::new(tick));
+        frame.push_seat(SeatFrame { input: Some(&[1]), ..SeatFrame::default() });
+        recorder.push_frame(&frame);
+    }
+    recorder.push_checksum(Tick::new(4), Checksum::of(b"another state"));
+    recorder.finish();
+    let verdict = verify(&recorder.take_bytes(), &events::factory());
+    let Verdict::Diverged { first_bad, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(first_bad.tick, Tick::new(4));
 }
 
 /// The schemas that a manifest carries are read with it.

@@ -19,6 +19,7 @@ mod lenient;
 mod native;
 mod replay;
 mod replay_blocks;
+mod replay_document;
 mod replay_seek;
 mod replay_signature;
 mod runner;

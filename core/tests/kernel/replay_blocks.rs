@@ -1,5 +1,7 @@
 //! The blocks of a replay, taken apart and put together again by what the format's document says alone: for whoever forges one.
 
+#![allow(dead_code, reason = "not every test that takes files apart asks for all of it")]
+
 use std::iter;
 
 use retick_core::digest::Digest;
@@ -11,7 +13,6 @@ const HEAD_BYTES: usize = 5;
 const CHECK_BYTES: usize = 8;
 pub const KIND_HEADER: u8 = 0;
 pub const KIND_FRAMES: u8 = 1;
-#[allow(dead_code, reason = "not every test that takes files apart asks for it")]
 pub const KIND_CHECKSUM: u8 = 2;
 pub const KIND_KEY_FRAME: u8 = 3;
 pub const KIND_INDEX: u8 = 4;
@@ -51,7 +52,6 @@ pub fn end(counts: [u64; 3], index_offset: u64, chain_head: Digest) -> Vec<u8> {
 }
 
 /// Where each block begins.
-#[allow(dead_code, reason = "not every test that takes files apart asks for it")]
 pub fn offsets(file: &[u8]) -> Vec<(u8, usize)> {
     let mut at = START_BYTES;
     let place = |(kind, payload): (u8, Vec<u8>)| {

@@ -84,6 +84,26 @@ fn r3_key_frames_stand_at_the_interval_and_are_verified() {
     assert_eq!((without.key_frames().len(), without.ticks()), (0, replay.ticks()));
 }
 
+/// Whoever drains frames first and checksums then still records key frames, of the newest state that it has.
+#[test]
+fn r3_a_checksum_that_comes_late_becomes_a_key_frame_with_the_head_of_its_own_tick() {
+    let options = RecorderOptions { key_frame_interval_ticks: INTERVAL, ..RecorderOptions::default() };
+    let mut recorder = Recorder::with_options(factory().manifest(), &descriptor(2), options);
+    (0..TICKS).for_each(|tick| recorder.push_frame(&frame(tick)));
+    // The head of S(144) is gone by now, and that of S(145) is not.
+    for (tick, wanted) in [(100, None), (144, None), (145, Some(145)), (301, Some(301)), (400, Some(400))] {
+        recorder.push_checksum(Tick::new(tick), linear()[tick as usize].1);
+        assert_eq!(recorder.wanted_key_frame(), wanted.map(Tick::new), "{tick}");
+    }
+    recorder.push_checksum(Tick::new(301), linear()[301].1);
+    assert!(recorder.push_key_frame(&Snapshot::new(&descriptor(2), Tick::new(301), vec![], &linear()[301].0)));
+    recorder.finish();
+    let file = recorder.take_bytes();
+    let replay = Replay::parse(&file).unwrap();
+    assert_eq!((replay.key_frames().collect::<Vec<_>>(), replay.check_chain()), (vec![Tick::new(301)], Ok(())));
+    assert!(matches!(verify(&file, &factory()), Verdict::Verified { checksums: 6, .. }));
+}
+
 proptest! {
     #[test]
     fn r3_seeking_both_ways_is_linear_playback(goals in prop::collection::vec(0..=TICKS, 1..24)) {
