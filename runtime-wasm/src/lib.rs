@@ -104,7 +104,6 @@ pub mod pages;
 #[cfg(feature = "engine")]
 mod runtime;
 mod tracking;
-pub mod tree;
 
 #[cfg(feature = "engine")]
 pub use cache::{DirectoryRefusal, ModuleCache};

@@ -1,5 +1,6 @@
 //! What differs between two machines and must never reach a state (D01, D03, D05): the wall clock and its zone, what fresh memory
-//! holds, the bits that floats leave open. The kit plays each instance that it compares on a [`Machine`] of its own.
+//! holds, the bits that floats leave open, where memory comes from and which thread is done first, and what its player looks at. The kit
+//! plays each instance that it compares on a [`Machine`] of its own.
 //!
 //! No clock is read here either: a machine's clock starts where a test says and follows the virtual one. Games do not read any of
 //! this; a twin reads [`current`] where a faulty game would ask its machine.
@@ -17,7 +18,8 @@
 //! assert_ne!(heard[0], heard[1]);
 //! ```
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use retick_core::tick::Moment;
 
@@ -97,12 +99,28 @@ pub struct Environment {
 }
 
 thread_local! {
+    static CAMERAS: RefCell<BTreeMap<u8, u64>> = const { RefCell::new(BTreeMap::new()) };
     static CURRENT: Cell<Environment> = const { Cell::new(Environment { machine: 0, now_millis: 0, zone_minutes: 0 }) };
 }
 
 /// Where the running game runs.
 pub fn current() -> Environment {
     CURRENT.get()
+}
+
+/// Where the camera of the running game's machine stands: at 0 until it is turned.
+pub fn camera() -> u64 {
+    CAMERAS.with_borrow(|cameras| cameras.get(&current().machine).copied().unwrap_or(0))
+}
+
+/// Turns the camera of the running game's machine by one, as drawing a picture does.
+pub fn turn_camera() {
+    CAMERAS.with_borrow_mut(|cameras| *cameras.entry(current().machine).or_insert(0) += 1);
+}
+
+/// Every machine of this thread is as if it had just been switched on.
+pub fn reset_cameras() {
+    CAMERAS.with_borrow_mut(BTreeMap::clear);
 }
 
 /// From now on this thread's games run here.
@@ -120,6 +138,20 @@ mod tests {
             let [one, other] = MACHINES.map(|machine| machine.at(moment).now_millis);
             assert_eq!(one.abs_diff(other) % 2, 1);
         }
+    }
+
+    #[test]
+    fn d05_each_machine_has_a_camera_of_its_own() {
+        reset_cameras();
+        for machine in [0, 1, 1] {
+            enter(Machine::numbered(machine).at(Moment::ZERO));
+            turn_camera();
+        }
+        let cameras = [0, 1, 2].map(|machine| {
+            enter(Machine::numbered(machine).at(Moment::ZERO));
+            camera()
+        });
+        assert_eq!(cameras, [1, 2, 0]);
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Chance {
         Chance(percent.saturating_mul(100))
     }
 
+    /// So many in ten thousand.
+    pub const fn per_ten_thousand(count: u32) -> Chance {
+        Chance(count)
+    }
+
     fn strikes(self, rng: &mut RngStream) -> bool {
         rng.chance(self.0, Chance::WHOLE)
     }
@@ -250,6 +255,11 @@ impl<T> Mailbox<T> {
     pub fn pop_due(&mut self, now: Moment) -> Option<T> {
         let entry = self.waiting.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())
+    }
+
+    /// When the next thing is due.
+    pub fn next_due(&self) -> Option<Moment> {
+        self.waiting.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Drops what `lost` says is lost.

@@ -25,6 +25,11 @@ pub fn reserve(path: &Path) -> Result<(), Failure> {
     fs::write(path, []).map_err(|error| Failure::Write { path: path.into(), error })
 }
 
+/// Writes a text.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::Write { path: path.into(), error })
+}
+
 /// Reads a secret key, 64 hexadecimal digits.
 pub fn read_secret(path: &Path) -> Result<[u8; 32], Failure> {
     let text = read_bounded(path, 1024)?;

@@ -7,6 +7,7 @@
 mod bench;
 mod demo;
 mod failure;
+mod false_alarms;
 mod files;
 mod games;
 mod live_line;
@@ -19,6 +20,7 @@ mod recording;
 mod replay;
 mod scripted;
 mod serve;
+mod simulate;
 mod synctest;
 mod ticket;
 
@@ -55,6 +57,10 @@ enum Command {
     Replay(replay::ReplayArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
+    /// Roll back by the million, and count how often that is taken for a desync
+    FalseAlarms(false_alarms::FalseAlarmArguments),
+    /// Play whole matches drawn from seeds, with faults, liars and crashes, and judge them at every step
+    Simulate(simulate::SimulateArguments),
     /// Inspect, certify or rewrite a game module
     Module(module::ModuleArguments),
     /// Measure what this machine carries
@@ -71,6 +77,8 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => replay::verify::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
+        Command::FalseAlarms(arguments) => false_alarms::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };

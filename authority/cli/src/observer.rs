@@ -1,6 +1,6 @@
 //! What is observed of one player: its confirmed timeline up to the last compared state, and what that cost.
 
-use retick_core::client::ClientEvent;
+use retick_core::client::{ClientEvent, DesyncFinding};
 use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::{Frame, FrameChain};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
@@ -45,6 +45,8 @@ pub struct Seen {
     pub checksums: Vec<(Tick, Checksum)>,
     /// Desyncs that the room announced.
     pub desyncs: u64,
+    /// What the room found out about the first of them, and how far this player had come then.
+    pub finding: Option<(DesyncFinding, Tick)>,
     /// Head of the frame chain over the compared ticks; of no use to whoever has not all of them.
     pub chain_head: Option<Digest>,
     /// Commands that were confirmed.
@@ -104,6 +106,10 @@ impl Observer {
             ClientEvent::Session(SessionEvent::Checksum { tick, checksum }) => self.take_checksum(*tick, *checksum),
             ClientEvent::Session(SessionEvent::RolledBack { from, to }) => self.take_rollback(*from, *to),
             ClientEvent::Desync { .. } => self.seen.desyncs += 1,
+            ClientEvent::Found(finding) => {
+                let confirmed = self.seen.confirmed;
+                self.seen.finding.get_or_insert_with(|| (finding.clone(), confirmed));
+            }
             _ => {}
         }
     }

@@ -64,6 +64,8 @@ pub(super) struct Connection {
     pub(super) budget: TokenBucket,
     /// Who it is, when whoever stands before the room knows (V1).
     pub(super) player: Option<PlayerId>,
+    /// Whether it is the room's own referee (A13).
+    pub(super) is_referee: bool,
     /// How often it may still give frames back (A12).
     pub(super) tails_left: u8,
 }
@@ -90,7 +92,7 @@ impl Connections {
     pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
         let (stage, tails_left) = (Stage::Greeting { deadline }, MAX_TAIL_MESSAGES);
         let budget = TokenBucket::full(self.messages_per_second, now);
-        self.by_id.insert(id, Connection { stage, budget, player: None, tails_left });
+        self.by_id.insert(id, Connection { stage, budget, player: None, is_referee: false, tails_left });
     }
 
     pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
@@ -138,9 +140,10 @@ impl Connections {
         self.by_id.get(&id).is_some_and(|connection| matches!(connection.stage, Stage::Watching { .. }))
     }
 
-    /// How many watch without a seat.
+    /// How many watch without a seat, but for the referee.
     pub(super) fn observer_count(&self) -> usize {
-        let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
+        let watches =
+            |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. }) && !connection.is_referee;
         self.by_id.values().filter(watches).count()
     }
 

@@ -60,6 +60,7 @@ impl Room {
                 self.handle_result(seat, generation, tick, result);
             }
             Ok(ClientMessage::Tail(frames)) => self.handle_tail(from.connection, Some(seat), &frames),
+            Ok(ClientMessage::Answer { inquiry, ref answer }) => self.handle_answer(from.connection, inquiry, answer),
             Ok(ref message) if is_transfer(message) => {
                 if let Err(reason) = self.handle_transfer(from.connection, message) {
                     self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
@@ -113,22 +114,27 @@ impl Room {
             Reported::Refused
         };
         match reported {
-            Reported::Kept => self.judge_snapshots(tick),
+            Reported::Kept => {
+                self.judge_snapshots(tick);
+                self.judge_reports(tick);
+            }
             Reported::Duplicate => {}
             Reported::Refused => self.seats[seat.index()].stats.refused_reports += 1,
             Reported::Desync => {
                 self.judge_snapshots(tick);
                 self.announce_desync(generation, tick);
+                self.judge_reports(tick);
             }
         }
     }
 
-    fn announce_desync(&mut self, generation: Generation, tick: Tick) {
+    pub(super) fn announce_desync(&mut self, generation: Generation, tick: Tick) {
         self.stats.desyncs += 1;
         self.outbox.persist(&Record::Desync { generation, tick });
         let values = List(self.reports.values(tick).to_vec());
         self.outbox.transmit(self.connections.greeted(), &RoomMessage::Desync { generation, tick, values });
         self.outbox.event(RoomEvent::Desync { tick });
+        self.look_into(tick);
     }
 
     /// A9: rejected commands are counted, never answered one by one.

@@ -4,7 +4,9 @@
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
 //! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
 //! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
-//! what the log lacks, `summary` makes the log's older records unneeded, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
+//! what the log lacks, `summary` makes the log's older records unneeded, `inquiries` asks where the states of a desync differ,
+//! `referee` is the word of the room's own simulation, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect`
+//! says what there is; the other
 //! files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
@@ -61,6 +63,7 @@ mod fifo;
 mod greeting;
 mod history;
 mod inputs;
+mod inquiries;
 mod inspect;
 mod life;
 mod line;
@@ -70,6 +73,7 @@ mod outbox;
 mod policy;
 mod reconfigure;
 mod recovery;
+mod referee;
 mod release;
 mod replay;
 mod reports;
@@ -101,15 +105,17 @@ pub use donation::{
     DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS,
     DEFAULT_TRANSFER_TIMEOUT_MILLIS, DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus,
     KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_OBSERVER_DELIVERIES,
-    MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+    MAX_REPAIRS_PER_SEAT, MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
 };
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use history::SEGMENT_FRAMES;
+pub use inquiries::{INQUIRY_INTERVAL_MILLIS, INQUIRY_TIMEOUT_MILLIS};
 pub use life::{PauseError, StartError};
 pub use outbox::{MAX_HELD_BYTES, MAX_UNPERSISTED_RECORDS};
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
+pub use referee::VERDICT_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
 pub use restore::{RecordError, RestoreError};
@@ -134,8 +140,10 @@ use donation::Donation;
 use fences::Fences;
 use history::History;
 use inputs::InputBuffer;
+use inquiries::Inquiries;
 use outbox::Outbox;
 use recovery::Recovery;
+use referee::Refereeing;
 use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
@@ -204,6 +212,8 @@ pub struct Room {
     results: Results,
     history: History,
     donation: Donation,
+    inquiries: Inquiries,
+    refereeing: Refereeing,
     chain: FrameChain,
     fences: Fences,
     /// The frame being made, and the one before it.
@@ -278,6 +288,8 @@ impl Room {
             results: Results::default(),
             history: History::new(descriptor.seats()),
             donation: Donation::default(),
+            inquiries: Inquiries::default(),
+            refereeing: Refereeing::default(),
             chain: FrameChain::new(descriptor),
             fences: Fences::default(),
             current: frame(),
@@ -364,6 +376,8 @@ impl Room {
         self.begin_overdue();
         self.confirm_due();
         self.run_donation();
+        self.check_verdict();
+        self.check_inquiries();
         self.send_history();
         self.send_roster_if_changed();
     }
@@ -409,7 +423,9 @@ impl Room {
             // Whoever comes back gets its history meanwhile.
             Phase::Paused { .. } => Some(self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS)),
         };
-        let grace = self.seats.iter().filter_map(|slot| slot.grace_end).min();
+        // While a restored room waits for its clients, no grace ends.
+        let is_recovering = self.phase == Phase::Recovering;
+        let grace = self.seats.iter().filter_map(|slot| slot.grace_end.filter(|_| !is_recovering)).min();
         let next = [due, grace, self.connections.next_deadline()].into_iter().flatten().min()?;
         let latest = self.clock.time().plus_nanos(MAX_TIMEOUT_INTERVAL_NANOS);
         Some(self.clock.moment_of(next.min(latest)))

@@ -148,6 +148,11 @@ impl Outbox {
         }
     }
 
+    /// Whether what depends on this record has left.
+    pub(super) fn has_released(&self, barrier: u64) -> bool {
+        barrier <= self.persisted || self.durability == Durability::None
+    }
+
     pub(super) fn transmit(&mut self, to: impl IntoIterator<Item = ConnectionId>, message: &RoomMessage<'_>) {
         self.ordered.transmit(self.barrier(), to, message);
     }

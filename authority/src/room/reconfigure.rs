@@ -89,6 +89,7 @@ impl Room {
     pub(super) fn set_generation(&mut self, descriptor: MatchDescriptor) {
         let generation = descriptor.generation();
         self.reset_donation();
+        self.reset_inquiries();
         self.chain = FrameChain::new(&descriptor);
         self.descriptor_bytes = descriptor.to_bytes();
         self.history = History::new(descriptor.seats());

@@ -122,6 +122,8 @@ impl Replay {
         let fence = room.fences.current().saturating_add(1);
         room.fences.raise(fence);
         room.outbox.persist(&Record::Fence { fence, durability });
+        let bots_were_seated = room.next_lease > 0;
+        room.skip_numbers(fence);
         // Ticks that clients give back still have their place on the clock, and so has where it stood still.
         let (rate, frontier) = (room.config.descriptor.tick_rate(), room.frontier());
         let mut beginning = rate.moment_of(frontier.saturating_add(MAX_TAIL_TICKS as u64));
@@ -131,14 +133,21 @@ impl Replay {
         room.clock = Clock::starting_at(beginning);
         let grace_end = room.clock.time().plus_millis(room.config.grace_millis);
         room.seats.iter_mut().filter(|slot| slot.is_held()).for_each(|slot| slot.grace_end = Some(grace_end));
-        room.go_on(before);
+        room.go_on(before, bots_were_seated);
         room
     }
 }
 
 impl Room {
+    /// Claims and leases of this run have numbers of their own: those that an earlier one gave out and did not get written down are not
+    /// given out again, and neither are the tokens that follow from a claim's number (A6).
+    fn skip_numbers(&mut self, fence: u32) {
+        let first = u64::from(fence) << u32::BITS;
+        (self.next_claim, self.next_lease) = (self.next_claim.max(first), self.next_lease.max(first));
+    }
+
     /// Takes the match up where it was, after a run with this durability.
-    fn go_on(&mut self, before: Durability) {
+    fn go_on(&mut self, before: Durability, bots_were_seated: bool) {
         let paused = if let Phase::Paused { position } = self.phase { Some(position) } else { None };
         match self.phase {
             Phase::Restarting { .. } => {
@@ -155,6 +164,9 @@ impl Room {
             }
             _ => {}
         }
+        if self.phase == Phase::Lobby && !bots_were_seated {
+            self.seat_initial_bots();
+        }
         self.finish_changes();
         let is_deserted = self.phase != Phase::Lobby && !self.seats.iter().any(SeatSlot::is_held);
         if is_deserted {
@@ -166,9 +178,6 @@ impl Room {
 impl Room {
     /// A change is several records, and the machine may have stopped between them: what the first ones began is done.
     fn finish_changes(&mut self) {
-        if self.phase == Phase::Lobby && self.next_lease == 0 {
-            self.seat_initial_bots();
-        }
         let on_leave = match self.config.seats.on_leave {
             OnLeave::Empty => NewDriver::Nobody,
             OnLeave::Bot => NewDriver::Bot,

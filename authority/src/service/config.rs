@@ -9,6 +9,7 @@ use retick_core::wire::MAX_ROOM_MESSAGE_BYTES;
 use super::admission::{Admission, Creation};
 use super::log_store::LogSettings;
 use super::origin::Origins;
+use super::referee::RefereeSettings;
 use super::tls::TlsIdentity;
 use crate::room::MAX_QUEUED_COMMAND_BYTES;
 
@@ -77,6 +78,8 @@ pub struct ServiceConfig {
     pub admin_address: Option<SocketAddr>,
     /// Where rooms are kept so that they outlive the service (A12); `None` keeps them in memory alone.
     pub logs: Option<LogSettings>,
+    /// The referee that each room of a game that it knows has (A13); `None` for none.
+    pub referee: Option<RefereeSettings>,
     /// Most rooms at once; a further one is refused.
     pub max_rooms: usize,
     /// Most connections at once, of HTTP and WebSocket together; a further one is answered with status 503 at best.
@@ -129,6 +132,7 @@ impl Default for ServiceConfig {
             tls: None,
             admin_address: None,
             logs: None,
+            referee: None,
             max_rooms: DEFAULT_MAX_ROOMS,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             max_connections_per_address: DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,

@@ -277,6 +277,12 @@ impl Hub {
             drop(membership);
         };
         self.runtime.spawn(run.instrument(info_span!("room", %code)));
+        if self.config.referee.is_some()
+            && let Some(entry) = self.find(code)
+        {
+            let attend = super::referee::attend(self.clone(), entry);
+            self.runtime.spawn(attend.instrument(info_span!("referee", %code)));
+        }
     }
 
     /// Finds a free code for an entry.

@@ -35,6 +35,8 @@ pub const MAX_WAITING_ROOM_EVENTS: usize = 256;
 pub(super) enum Mail {
     /// A transport was opened and has greeted, and this is the way to it.
     Entered { connection: ConnectionId, outbound: Outbound, entrant: Box<Entrant> },
+    /// The room's referee comes (A13).
+    Referee { connection: ConnectionId, outbound: Outbound },
     /// A binary message arrived.
     Message { connection: ConnectionId, bytes: Bytes },
     /// The transport is gone.
@@ -245,6 +247,10 @@ impl RoomTask {
     fn deliver(&mut self, mail: Mail, now: Moment) {
         match mail {
             Mail::Entered { connection, outbound, entrant } => self.enter(connection, outbound, *entrant, now),
+            Mail::Referee { connection, outbound } => {
+                self.outbounds.insert(connection, outbound);
+                self.room.handle_referee_connected(connection, now);
+            }
             Mail::Message { connection, bytes } => self.room.handle_message(connection, &bytes, now),
             Mail::Disconnected { connection } => {
                 self.forget(connection);
@@ -317,6 +323,7 @@ impl RoomTask {
                 }
                 Output::Event(event) => {
                     debug!(?event, "room event");
+                    super::desync_log::note(&self.room, &event);
                     snapshot_kept |= matches!(event, RoomEvent::SnapshotKept { .. });
                     if let RoomEvent::SeatClaimed { seat, connection, .. }
                     | RoomEvent::SeatResumed { seat, connection, .. } = event

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use retick_authority::room::{
-    CloseCause, ConnectionId, DELIVERY_WINDOW_CHUNKS, DonationConfig, MAX_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS,
-    MAX_SNAPSHOT_CHUNKS_PER_CALL, RoomConfig, RoomEvent, SEGMENT_FRAMES,
+    CloseCause, ConnectionId, DELIVERY_WINDOW_CHUNKS, DonationConfig, Durability, MAX_DELIVERIES,
+    MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, RoomConfig, RoomEvent, SEGMENT_FRAMES,
 };
 use retick_core::config::SessionConfig;
 use retick_core::tick::{Tick, TickRate};
@@ -397,6 +397,24 @@ fn a7_a_newcomer_that_reads_nothing_holds_up_nobody_and_is_closed() {
     scene.play(ENTRY + 700);
     assert_eq!(scene.closed(0), Some(CloseCause::Ended(CloseReason::SlowConsumer)));
     scene.check_undisturbed();
+}
+
+/// The fault that this pins: a newcomer was closed as one that reads too slowly, while its room waited for its own storage.
+#[test]
+fn a7_a_newcomer_is_not_blamed_for_the_storage_that_its_room_waits_for() {
+    let config = RoomConfig { durability: Durability::EveryFrame, ..forgetful(4) };
+    let mut scene = Scene::before(config, STATE_BYTES, 1);
+    scene.enter();
+    scene.play(ENTRY + 20);
+    assert!(scene.chunks(0).len() < 12, "guard: the transfer is under way");
+    scene.game.persists = false;
+    scene.play(ENTRY + 720);
+    scene.game.persists = true;
+    let written = scene.game.log.records().count() as u64;
+    scene.game.persist_through(written);
+    scene.play(ENTRY + 900);
+    assert_eq!(scene.closed(0), None);
+    assert!(scene.hydrated(0).is_some());
 }
 
 #[test]

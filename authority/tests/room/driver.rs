@@ -16,9 +16,9 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION,
-    PlayerId, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement,
-    SnapshotHeader, TransferId, Welcome,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, InquiryId, NoSnapshot,
+    PROTOCOL_VERSION, PlayerId, Question, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters,
+    SeatView, Settlement, SnapshotHeader, TransferId, Welcome,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -93,6 +93,12 @@ pub enum Notice {
         tick: Tick,
         values: Vec<(Seat, Checksum)>,
     },
+    Verdict {
+        tick: Tick,
+        checksum: Checksum,
+        wrong: Vec<Seat>,
+    },
+    Asked(InquiryId, Question),
     Ephemeral {
         seat: Seat,
         payload: Vec<u8>,
@@ -283,6 +289,19 @@ impl Match {
         let before = next.checked_sub(1).and_then(|tick| self.room.frame(Tick::new(tick)));
         let fence = before.map(|frame| frame.fence());
         let entry = Entry::Observe { ticket: b"", generation, next: Tick::new(next), fence };
+        let bytes = hello(self.room.descriptor().identity(), entry);
+        self.send_bytes(client, &bytes);
+        client
+    }
+
+    /// The room's own referee, as its driver announces it.
+    pub fn observe_as_referee(&mut self) -> ConnectionId {
+        let client = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        self.peers.insert(client, Peer::default());
+        self.room.handle_referee_connected(client, self.now());
+        self.drain();
+        let entry = Entry::Observe { ticket: b"", generation: GENERATION, next: Tick::ZERO, fence: None };
         let bytes = hello(self.room.descriptor().identity(), entry);
         self.send_bytes(client, &bytes);
         client
@@ -608,6 +627,10 @@ fn receive(
                 Some(Notice::Pong { sent_micros: *sent_micros, clock: *clock, counters: *counters })
             }
             RoomMessage::Desync { tick, values, .. } => Some(Notice::Desync { tick: *tick, values: values.0.clone() }),
+            RoomMessage::Verdict { tick, checksum, wrong, .. } => {
+                Some(Notice::Verdict { tick: *tick, checksum: *checksum, wrong: wrong.0.clone() })
+            }
+            RoomMessage::Inquiry { inquiry, question, .. } => Some(Notice::Asked(*inquiry, *question)),
             RoomMessage::Ephemeral { seat, payload } => {
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }

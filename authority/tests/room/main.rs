@@ -17,6 +17,7 @@ mod ordering;
 mod reconfiguring;
 mod reconnecting;
 mod recovering;
+mod referee;
 mod remembering;
 mod reports;
 mod restoring;

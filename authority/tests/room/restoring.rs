@@ -129,6 +129,41 @@ fn a12_clients_give_back_what_the_log_lost_and_a_fence_follows() {
     assert_eq!(game.tally(80).sub, [0, 0]);
 }
 
+/// The fault that this pins: graces end on the clock also while nobody's does, so that the room asked to be called again at once,
+/// for as long as it waited.
+#[test]
+fn a12_a_room_that_waits_for_its_clients_is_not_called_for_their_graces() {
+    let config = RoomConfig { grace_millis: 1_000, ..config(2, 6) };
+    let (mut game, clients) = Match::started(config);
+    play(&mut game, &clients, 60);
+    game.restart(game.records_before(50), Durability::Interval);
+    game.return_from(clients[0]);
+    let grace_is_over = game.tick + 120;
+    while game.tick < grace_is_over {
+        game.step();
+        assert!(game.room.is_recovering(), "guard: the other one is awaited");
+        let next = game.room.next_timeout().expect("the window ends");
+        assert!(next > game.now(), "called at {:?}, and wants to be called at {next:?}", game.now());
+    }
+}
+
+/// The fault that this pins: a room that waits for nothing gave out a number again that was lost with the machine, and with it the
+/// token of whoever had it before.
+#[test]
+fn a6_a_claim_that_was_lost_with_the_machine_leaves_no_key_to_the_seat_behind() {
+    let mut game = Match::new(config(2, 6));
+    let lost = game.join_ready();
+    let (token, claim) = (game.peer(lost).token(), game.peer(lost).claim);
+    // Of the log nothing is left but the room's creation.
+    game.restart(1, Durability::None);
+    let next = game.join_ready();
+    assert_eq!(game.peer(next).seat, Some(seat(0)), "guard: it is the same seat");
+    assert!(game.peer(next).claim > claim && game.peer(next).token() != token);
+    let returned = game.resume(seat(0), token, 0);
+    assert_eq!(game.peer(returned).refusal(), Some(Refusal::Token));
+    assert_eq!(game.peer(next).closed, None);
+}
+
 #[test]
 fn a12_the_window_ends_without_those_who_do_not_come() {
     let (mut game, clients) = played(2, 60);

@@ -3,7 +3,7 @@
 use retick_authority::log::{FrameLog, LogError, MemoryLog, Record};
 use retick_authority::room::{
     Durability, OnLeave, PausePolicy, ReconfigurePolicy, RecordError, RestoreError, Room, RoomConfig, SeatPolicy,
-    SeatState,
+    SeatState, StartPolicy,
 };
 use retick_core::config::SessionConfig;
 use retick_core::seat::Generation;
@@ -64,6 +64,49 @@ fn a12_a_room_is_made_of_its_summary_alone() {
     game.play(&[back[0], back[1], owner], until);
     game.check_everyone();
     assert!(game.room.frontier() > frontier.saturating_add(40));
+}
+
+/// Claims, epochs and leases that were given out, and tokens that nobody has shown yet.
+#[test]
+fn a5_what_was_given_out_before_a_summary_is_not_given_out_again() {
+    let seats = SeatPolicy { recycle_vacated: true, ..SeatPolicy::default() };
+    let mut game = Match::new(RoomConfig { seats, start: StartPolicy::Manual, ..durable(3) });
+    let clients = [game.join_ready(), game.join_ready()];
+    let lease = game.room.seat_bot(seat(2)).expect("it is free");
+    game.room.start(game.now()).expect("there are players");
+    game.drain();
+    game.play(&clients, 10);
+    game.send(clients[1], &ClientMessage::Leave);
+    game.room.remove_bot(seat(2)).expect("a bot plays there");
+    game.drain();
+    game.play(&clients[..1], 20);
+    let claim = game.peer(clients[1]).claim;
+    let epochs = [1, 2].map(|index| game.frame(19).seat(seat(index)).epoch);
+    game.forget();
+    game.restart(u64::MAX, Durability::EveryFrame);
+    let newcomer = game.join();
+    assert_eq!(game.peer(newcomer).seat, Some(seat(1)));
+    assert!(game.peer(newcomer).claim > claim && game.peer(newcomer).epoch > epochs[0]);
+    let again = game.room.seat_bot(seat(2)).expect("it is free");
+    game.drain();
+    assert!(again.id > lease.id && again.epoch > epochs[1], "{again:?} behind {lease:?} and {epochs:?}");
+}
+
+/// Its owner may never have received the newest token, so both are valid behind the summary too.
+#[test]
+fn a6_an_unproven_token_and_the_one_before_it_are_valid_behind_a_summary() {
+    for shows_newest in [true, false] {
+        let (mut game, clients) = Match::started(durable(2));
+        game.play(&clients, 10);
+        let first = game.peer(clients[0]).token();
+        let back = game.return_from(clients[0]);
+        let second = game.peer(back).token();
+        game.forget();
+        game.restart(u64::MAX, Durability::EveryFrame);
+        let token = if shows_newest { second } else { first };
+        let returned = game.resume(seat(0), token, game.room.frontier().index());
+        assert_eq!(game.peer(returned).refusal(), None, "{shows_newest}");
+    }
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn a7_a_latecomer_after_a_kill_is_built_from_the_stored_snapshot_and_plays_on() 
         room.seats.humans_claim_bots = true;
         room.seats.initial_bots = Seat::new(2).into_iter().collect();
         (room.donation.snapshot_interval_millis, room.donation.replay_millis) = (200, 300);
-        let code = server.handle.create_room(room).expect("a room");
+        let code = serving.block_on(async { server.handle.create_room(room) }).expect("a room");
         playing.block_on(async {
             let ((one, sums_one), (two, sums_two)) = (Scripted::new(0), Scripted::new(1));
             let clients = [server.join(code, &game, one), server.join(code, &game, two)];

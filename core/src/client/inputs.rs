@@ -73,8 +73,8 @@ impl Client {
     /// Sends every input that was not sent on this connection; on a lossy transport, the oldest unconfirmed ones again with them,
     /// and once a tick also without any new one, for the last message may be the one that was lost (N2).
     pub(super) fn send_inputs(&mut self) {
-        let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, self.greeted)
-        else {
+        let may_send = self.greeted && !self.gathering;
+        let (Some(session), Some(claimed), true, true) = (&self.session, self.claimed, self.connected, may_send) else {
             return;
         };
         let (oldest, end) = (session.received(), session.next_input(claimed.seat));

@@ -70,6 +70,7 @@ mod delay;
 mod donation;
 mod event;
 mod inputs;
+mod inquiry;
 mod life;
 mod messages;
 mod outbox;
@@ -91,8 +92,10 @@ pub use self::config::{
 use self::delay::{DelayTuner, Measured};
 use self::donation::Transfers;
 pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
-pub use self::event::{ClientEvent, EndReason, Output};
+pub use self::event::{ClientEvent, DesyncFinding, DesyncPlace, EndReason, Output};
 pub use self::inputs::{MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS};
+use self::inquiry::Inquiries;
+pub use self::inquiry::{MAX_RESIMULATED_TICKS_PER_TURN, MAX_WAITING_INQUIRIES};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
@@ -117,6 +120,11 @@ use crate::wire::{ClaimId, ResumeToken, RoomRules};
 /// The slowest round trip, in milliseconds, after which a room may still ask for a state that was reported: the window of checkpoints
 /// must hold it behind one checksum cadence (A7).
 pub const SLOWEST_ROUND_TRIP_MILLIS: u64 = 1_000;
+/// For how long no ping was answered, in nanoseconds, when a client on a reliable transport begins to gather what it sends: what such a
+/// transport holds back arrives at once, and must fit a connection's budget (A11).
+const SILENCE_NANOS: u64 = 1_500_000_000;
+/// How often it sends what it gathered, in nanoseconds.
+const GATHERED_NANOS: u64 = 2_000_000_000;
 /// Most checksum reports that wait for a transport.
 const MAX_PENDING_REPORTS: usize = 64;
 /// The seat that a client holds.
@@ -150,6 +158,7 @@ pub struct Client {
     /// The room was restarted, and its clock does not run yet.
     recovering: bool,
     transfers: Transfers,
+    inquiries: Inquiries,
     /// The match whose session waits for the game's preparation.
     held: Option<HeldMatch>,
     pace: Pace,
@@ -164,6 +173,11 @@ pub struct Client {
     now: Moment,
     /// Next tick whose input has not been sent on this connection.
     unsent: Tick,
+    /// When a ping was answered last, or the greeting.
+    answered_at: Moment,
+    /// When gathered messages are sent next, and whether this turn sends none.
+    next_gathered: Moment,
+    gathering: bool,
     /// When unconfirmed inputs are sent again although there are no new ones; only on a lossy transport.
     next_resend: Moment,
     /// The last frame decoded on this connection, against which the next one is abbreviated.
@@ -201,10 +215,14 @@ impl Client {
             recovering: false,
             held: None,
             transfers: Transfers::default(),
+            inquiries: Inquiries::default(),
             goals: Goals::default(),
             greeted_at: Tick::ZERO,
             now: Moment::ZERO,
             unsent: Tick::ZERO,
+            answered_at: Moment::ZERO,
+            next_gathered: Moment::ZERO,
+            gathering: false,
             next_resend: Moment::ZERO,
             base: Frame::new(Generation::default(), Tick::ZERO),
             base_is_known: false,
@@ -229,7 +247,7 @@ impl Client {
         if self.end.is_some() {
             return;
         }
-        self.now = now;
+        (self.now, self.answered_at) = (now, now);
         self.connected = true;
         self.greeted = false;
         self.base_is_known = false;
@@ -245,6 +263,7 @@ impl Client {
         self.greeted = false;
         self.base_is_known = false;
         self.transfers.handle_disconnected();
+        self.inquiries.handle_disconnected();
         self.outbox.drop_messages();
         if let Some(held) = &mut self.held {
             held.forget_messages();
@@ -255,6 +274,7 @@ impl Client {
     /// (N6) is given here: whatever is stepped until the next call shares it.
     pub fn handle_turn(&mut self, now: Moment) {
         self.now = now;
+        self.judge_silence();
         self.send_ping_if_due();
         self.turn = TurnBudget::new(&self.config);
         self.transfers.begin_turn();
@@ -268,6 +288,16 @@ impl Client {
             self.judge_delay();
             let Goals { sample, present } = self.pace.turn(now, self.delay.delays(self.delay_limit_ticks()));
             self.goals = Goals { sample: self.life.clamp(sample), present: self.life.clamp(present) };
+        }
+    }
+
+    /// Whether this turn keeps what it has to send for a later one, because no ping is answered (A11).
+    fn judge_silence(&mut self) {
+        let is_silent = self.now.nanos_since(self.answered_at) >= SILENCE_NANOS;
+        let gathers = is_silent && self.config.transport == Transport::Reliable;
+        self.gathering = gathers && self.now < self.next_gathered;
+        if !self.gathering {
+            self.next_gathered = self.now.plus_nanos(GATHERED_NANOS);
         }
     }
 
@@ -308,6 +338,7 @@ impl Client {
         if stepped.is_ok() {
             self.send_ready_if_caught_up();
             self.give_snapshots();
+            self.answer_inquiries();
         }
         stepped.map_err(|fault| self.finish(EndReason::Fault(fault)))
     }

@@ -79,9 +79,11 @@ pub(super) fn seeds() -> Vec<Seed> {
         }
         let builder = IdentityManifest::builder("native", 3, TickRate::Hz30).config_schema(schema);
         let builder = builder.module("game.rs", b"game").setting("mode", 2).dependency("libm", "0.2.16");
-        if let Ok(manifest) = builder.build() {
-            seeds.push(Seed::tagged("manifest-settings", 2, &manifest.to_bytes()));
-        }
+        let manifest = match builder.input_schema(factory.manifest().input_schema().clone()).build() {
+            Ok(manifest) => manifest,
+            Err(error) => panic!("a manifest with settings: {error}"),
+        };
+        seeds.push(Seed::tagged("manifest-settings", 2, &manifest.to_bytes()));
     }
     let pins = ["music", "terrain"].into_iter().filter_map(|name| AssetPin::of(name, name.as_bytes()).ok());
     if let Ok(pins) = AssetPins::new(pins) {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
+use retick_core::digest::Checksum;
 use retick_core::event::PresentationEvent;
+use retick_core::frame::Frame;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::{Recording, Session, SessionEvent};
@@ -81,6 +83,11 @@ impl ClientPlayer {
         }
     }
 
+    /// The frames that it has applied so far.
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.record.frames
+    }
+
     /// From now on this client runs.
     fn enter(&self, now: Moment) {
         environment::enter(self.machine.at(now));
@@ -95,13 +102,22 @@ impl ClientPlayer {
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) {
-        let withheld = || matches!(RoomMessage::decode(bytes), Ok(RoomMessage::Pong { .. }));
-        if self.clock_news == ClockNews::Withheld && withheld() {
-            return;
-        }
         self.enter(now);
+        let silenced = self.without_clock(bytes);
         // A client that is over says so by its event, which the record keeps.
-        let _ = self.client.handle_message(bytes, self.clock.read(now));
+        let _ = self.client.handle_message(silenced.as_deref().unwrap_or(bytes), self.clock.read(now));
+    }
+
+    /// The same answer to a ping without the clock, where the client is not to hear of it.
+    fn without_clock(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        match RoomMessage::decode(bytes) {
+            Ok(RoomMessage::Pong { sent_micros, counters, .. }) if self.clock_news == ClockNews::Withheld => {
+                let mut silenced = Vec::new();
+                RoomMessage::Pong { sent_micros, clock: None, counters }.encode_into(&mut silenced);
+                Some(silenced)
+            }
+            _ => None,
+        }
     }
 
     /// The moment of its next turn, when one is due up to `now`.
@@ -185,13 +201,21 @@ impl ClientPlayer {
             match self.client.poll_output() {
                 None => break,
                 Some(Output::Transmit(bytes)) => {
-                    if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
-                        if self.reporting == Reporting::Withheld {
-                            continue;
-                        }
-                        self.record.reports.push(ReportSent { tick, checksum, confirmed });
-                    }
-                    transmit(bytes);
+                    let Ok(ClientMessage::Report { generation, tick, checksum }) = ClientMessage::decode(bytes) else {
+                        transmit(bytes);
+                        continue;
+                    };
+                    let forges = match self.reporting {
+                        Reporting::Withheld => continue,
+                        Reporting::Sent => false,
+                        Reporting::Forged(forged) => tick == forged,
+                        Reporting::ForgedFrom(first) => tick >= first,
+                    };
+                    let checksum = if forges { Checksum::of(b"forged") } else { checksum };
+                    self.record.reports.push(ReportSent { tick, checksum, confirmed });
+                    let mut report = Vec::new();
+                    ClientMessage::Report { generation, tick, checksum }.encode_into(&mut report);
+                    transmit(&report);
                 }
                 Some(Output::Event(event)) => self.note(at, event),
             }

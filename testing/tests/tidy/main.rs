@@ -1,6 +1,8 @@
 //! What a lint can't check: the dependency arrows, the files that the architecture names, and words that have no place here.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
 
+mod cases;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,10 @@ mod replay;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use retick_authority::log::file::FileLogError;
 use retick_authority::log::{FrameLog, Record};
 use retick_authority::room::{Durability, RestoreError, Room};
-use retick_authority::service::open_room_folder;
+use retick_authority::service::{LogStoreError, open_room_folder};
 
 use crate::failure::Failure;
 
@@ -44,7 +45,11 @@ pub fn run(arguments: &LogArguments) -> Result<(), Failure> {
 
 fn verify(folder: &Path) -> Result<(), Failure> {
     let words = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
-    let mut log = open_room_folder(folder).map_err(|error| Failure::Run(words(&error)))?;
+    let mut log = open_room_folder(folder).map_err(|error| match error {
+        // Opening it is half of the check.
+        LogStoreError::Log(FileLogError::Damaged { .. }) => Failure::CheckFailed(words(&error)),
+        error => Failure::Run(words(&error)),
+    })?;
     let recovery = log.recovery();
     let restored = Room::restore(&mut log, Durability::EveryFrame);
     let end = match &restored {

@@ -2,19 +2,23 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use retick_authority::log::file::{Durability, Retention};
+use retick_authority::referee::{RefereeMode, Sampling};
 use retick_authority::service::{
     Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS,
-    MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys, TlsIdentity,
+    MIN_CREATE_TOKEN_BYTES, Origins, RefereeSettings, ServiceConfig, TicketKeys, TlsIdentity,
 };
+use retick_core::runtime::RuntimeFactory;
 use retick_core::ticket::TicketPublicKey;
 
 use super::default_listen;
 use crate::failure::Failure;
 use crate::files::read_bounded;
+use crate::games;
 
 /// Most bytes of a file with keys, certificates or a token.
 const MAX_SECRET_FILE_BYTES: u64 = 256 * 1024;
@@ -112,6 +116,42 @@ enum DurabilityArgument {
     Interval,
     /// When the system likes: a crash of the machine may lose the room
     None,
+}
+
+/// Whether the service plays along (A13).
+#[derive(Args)]
+pub struct RefereeArguments {
+    /// Play the game beside every room that the service knows it for, and say who is wrong when reports differ
+    #[arg(long, value_enum, value_name = "HOW MUCH")]
+    referee: Option<RefereeArgument>,
+    /// The module of a game that it knows, beside the built-in skirmish; may be repeated
+    #[arg(long, value_name = "MODULE", requires = "referee")]
+    referee_game: Vec<PathBuf>,
+}
+
+/// How much a referee plays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RefereeArgument {
+    /// A part of each match, and whatever reports differ about
+    Sampled,
+    /// Every tick
+    Full,
+}
+
+impl RefereeArguments {
+    /// The referee, with its games loaded.
+    pub fn settle(&self) -> Result<Option<RefereeSettings>, Failure> {
+        let mode = match self.referee {
+            None => return Ok(None),
+            Some(RefereeArgument::Full) => RefereeMode::Full,
+            Some(RefereeArgument::Sampled) => RefereeMode::Sampled(Sampling::default()),
+        };
+        let mut games: Vec<Arc<dyn RuntimeFactory>> = vec![games::skirmish()?];
+        for path in &self.referee_game {
+            games.push(games::from_file(path)?);
+        }
+        Ok(Some(RefereeSettings { mode, games }))
+    }
 }
 
 impl LogArguments {

@@ -2,7 +2,9 @@
 
 use retick_core::seat::Generation;
 use retick_core::tick::Tick;
-use retick_core::wire::{CloseReason, NoSnapshot, RoomMessage, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId};
+use retick_core::wire::{
+    CloseReason, NoSnapshot, RoomMessage, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId, Witness,
+};
 
 use super::kept::{Kept, Verdict};
 use super::{Donation, DonationConfig};
@@ -44,16 +46,40 @@ pub(in crate::room) struct Hydration {
 
 /// One transfer to a newcomer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Delivery {
-    transfer: TransferId,
+pub(super) struct Delivery {
+    pub(super) transfer: TransferId,
     /// Serial of the snapshot.
-    snapshot: u64,
+    pub(super) snapshot: u64,
     chunks: u32,
     /// Whether the newcomer has said where to begin.
     begun: bool,
     sent: u32,
     acknowledged: u32,
     progressed: RoomTime,
+    /// The record that the last message of it waits for (A12).
+    held_by: u64,
+}
+
+impl Delivery {
+    /// Takes it that the receiver has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept
+    /// some of them. Says whether that can be.
+    pub(super) fn progress(&mut self, next: u32, time: RoomTime) -> bool {
+        let is_possible =
+            if self.begun { (self.acknowledged..=self.sent).contains(&next) } else { next <= self.chunks };
+        if !is_possible {
+            return false;
+        }
+        if next > self.acknowledged || !self.begun {
+            self.progressed = time;
+        }
+        (self.acknowledged, self.sent, self.begun) = (next, self.sent.max(next), true);
+        true
+    }
+
+    /// Whether the receiver has everything.
+    pub(super) fn is_complete(&self) -> bool {
+        self.acknowledged == self.chunks
+    }
 }
 
 impl Hydration {
@@ -75,11 +101,11 @@ struct Newcomer {
 }
 
 /// What one call sends, and to whom no more.
-struct Call<'a> {
-    time: RoomTime,
+pub(super) struct Call<'a> {
+    pub(super) time: RoomTime,
     generation: Generation,
     config: DonationConfig,
-    donation: &'a mut Donation,
+    pub(super) donation: &'a mut Donation,
     history: &'a History,
     outbox: &'a mut Outbox,
     chunks_left: usize,
@@ -88,7 +114,7 @@ struct Call<'a> {
     /// Serial of the oldest snapshot that somebody is being sent.
     oldest_used: Option<u64>,
     /// One newcomer that is given up; the next one in the next call.
-    given_up: Option<(ConnectionId, CloseReason)>,
+    pub(super) given_up: Option<(ConnectionId, CloseReason)>,
 }
 
 impl Room {
@@ -128,6 +154,7 @@ impl Room {
                 Feed::Hydrate(_) | Feed::Live => {}
             }
         }
+        call.repair();
         let Call { oldest_used, given_up, .. } = call;
         (self.donation.deliveries, self.donation.observer_deliveries) = (left, left_watching);
         self.donation.shelf.drop_unused(oldest_used);
@@ -142,7 +169,7 @@ impl Room {
         self.eject(connection, reason);
     }
 
-    /// A newcomer has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept some of them.
+    /// A newcomer has all chunks before `next`.
     pub(super) fn handle_progress(
         &mut self,
         from: ConnectionId,
@@ -150,22 +177,16 @@ impl Room {
         next: u32,
     ) -> Result<(), CloseReason> {
         let time = self.clock.time();
+        if let Some(progressed) = self.progress_repair(from, transfer, next) {
+            return progressed;
+        }
         let Some((feed, hydration, mut delivery)) = self.delivery_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return Ok(());
         };
-        let is_possible = if delivery.begun {
-            (delivery.acknowledged..=delivery.sent).contains(&next)
-        } else {
-            next <= delivery.chunks
-        };
-        if !is_possible {
+        if !delivery.progress(next, time) {
             return Err(CloseReason::Malformed);
         }
-        if next > delivery.acknowledged || !delivery.begun {
-            delivery.progressed = time;
-        }
-        (delivery.acknowledged, delivery.sent, delivery.begun) = (next, delivery.sent.max(next), true);
         *feed = Feed::Hydrate(Hydration { delivery: Some(delivery), ..hydration });
         if next == delivery.chunks {
             self.go_on_behind(from, delivery.snapshot);
@@ -188,6 +209,9 @@ impl Room {
         transfer: TransferId,
     ) -> Result<(), CloseReason> {
         let (time, watches) = (self.clock.time(), self.connections.watches(from));
+        if self.fail_repair(from, transfer) {
+            return Ok(());
+        }
         let Some((feed, hydration, delivery)) = self.delivery_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return Ok(());
@@ -203,7 +227,7 @@ impl Room {
             return Ok(());
         }
         let donor = refused.and_then(|serial| self.donation.shelf.get(serial)).and_then(|kept| kept.donor);
-        if let Some(donor) = donor {
+        if let Some(Witness::Seat(donor)) = donor {
             self.donation.distrusted.insert(donor);
         }
         Ok(())
@@ -252,18 +276,33 @@ impl Call<'_> {
     }
 
     fn offer(&mut self, connection: ConnectionId, header: SnapshotHeader, snapshot: u64, verdict: Verdict) -> Delivery {
-        let transfer = self.donation.next_transfer();
-        let header = SnapshotHeader { transfer, generation: self.generation, ..header };
         let verified = verdict == Verdict::Verified;
-        self.outbox.transmit([connection], &RoomMessage::Snapshot { header, verified });
         self.deliveries += 1;
-        self.note_used(snapshot);
-        let (chunks, progressed) = (header.chunk_count(), self.time);
-        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed }
+        self.announce(connection, header, snapshot, |header| RoomMessage::Snapshot { header, verified })
     }
 
-    fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
+    /// Announces a transfer of a snapshot.
+    pub(super) fn announce(
+        &mut self,
+        connection: ConnectionId,
+        header: SnapshotHeader,
+        snapshot: u64,
+        message: impl FnOnce(SnapshotHeader) -> RoomMessage<'static>,
+    ) -> Delivery {
+        let transfer = self.donation.next_transfer();
+        let header = SnapshotHeader { transfer, generation: self.generation, ..header };
+        self.outbox.transmit([connection], &message(header));
+        self.note_used(snapshot);
+        let (chunks, progressed, held_by) = (header.chunk_count(), self.time, self.outbox.barrier());
+        Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed, held_by }
+    }
+
+    pub(super) fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
         self.note_used(delivery.snapshot);
+        if !self.outbox.has_released(delivery.held_by) {
+            // What has not left the room is no receiver's fault.
+            delivery.progressed = self.time;
+        }
         if self.time >= delivery.progressed.plus_millis(self.config.transfer_timeout_millis) {
             self.given_up = Some((connection, CloseReason::SlowConsumer));
             return delivery;
@@ -280,7 +319,7 @@ impl Call<'_> {
         if let Some(kept) = kept.filter(|_| self.chunks_left > 0 && delivery.sent < window) {
             let (transfer, index, bytes) = (delivery.transfer, delivery.sent, kept.chunk(delivery.sent));
             self.outbox.transmit([connection], &RoomMessage::SnapshotChunk { transfer, index, bytes });
-            delivery.sent += 1;
+            (delivery.sent, delivery.held_by) = (delivery.sent + 1, self.outbox.barrier());
             self.chunks_left -= 1;
         }
         delivery

@@ -22,11 +22,11 @@ pub(super) fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("match", script(two, begin)),
         ("snapshot", script(two, &[
-            (Enter, &[]), (Enter, &[]), (Play, &[39]), (ReportAll, &[0]), (Play, &[5]), (Donate, &[0, 0]), (Play, &[39]),
+            (Enter, &[]), (Enter, &[]), (Play, &[20]), (ReportAll, &[0]), (Play, &[20]), (Donate, &[0, 0]), (Play, &[39]),
             (Play, &[39]), (Disconnect, &[1]), (Resume, &[1, 255, 0, 3]), (Download, &[2, 0]), (Play, &[20]),
         ])),
         ("late", script([2, 2, 3, 0], &[
-            (Enter, &[]), (Enter, &[]), (Start, &[]), (Play, &[39]), (ReportAll, &[0]), (Play, &[5]), (Enter, &[]), (Play, &[1]),
+            (Enter, &[]), (Enter, &[]), (Start, &[]), (Play, &[20]), (ReportAll, &[0]), (Play, &[9]), (Enter, &[]), (Play, &[1]),
             (Donate, &[0, 0]), (Play, &[3]), (Download, &[2, 0]), (Play, &[39]),
         ])),
         ("restarts", script([1, 0, 0, 1], &[

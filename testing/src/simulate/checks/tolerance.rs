@@ -1,0 +1,82 @@
+//! A1: the match's clock keeps to its machine's, no tick is confirmed before it is reached, and none is open beyond its tolerance.
+
+use retick_core::seat::Generation;
+use retick_core::tick::{Moment, Tick};
+
+use super::super::schedule::{Schedule, Waits};
+use super::super::trace::{RoomSeen, Seen};
+use super::{Breach, Check, Rule, Terms, breach};
+
+/// Most of a machine's time that one call counts.
+const CLAMP_NANOS: u64 = 100_000_000;
+/// Most records that wait for the storage before a room that waits for it confirms nothing more.
+const MOST_LOOSE_RECORDS: u64 = 1_000;
+/// Ticks by which two ways to count may differ.
+const ROUNDING_TICKS: u64 = 1;
+
+/// Where the match's clock was at the last call.
+pub(super) struct Tolerance {
+    schedule: std::sync::Arc<Schedule>,
+    last: Option<RoomSeen>,
+    /// Where the clock ran from, at which generation, and how much of the machine's time was counted since.
+    since: Option<(Generation, Tick, u64)>,
+}
+
+impl Tolerance {
+    pub(super) fn new(terms: &Terms) -> Tolerance {
+        Tolerance { schedule: terms.schedule.clone(), last: None, since: None }
+    }
+
+    fn called(&mut self, at: Moment, room: &RoomSeen) -> Result<(), Breach> {
+        let before = self.last.replace(*room);
+        let (Some(clock_tick), false) = (room.clock_tick, room.paused || room.recovering) else {
+            self.since = None;
+            return Ok(());
+        };
+        self.check_clock(at, room, clock_tick, before)?;
+        let (tolerance, frontier) = (u64::from(self.schedule.room.hard_tolerance_ticks), room.frontier);
+        if frontier > clock_tick.saturating_add(1 + ROUNDING_TICKS) {
+            return Err(breach(Rule::TooEarly, at).of(frontier).numbers(frontier.index(), clock_tick.index() + 1));
+        }
+        let waits_for_storage =
+            self.schedule.room.durability == Waits::EveryFrame && room.loose_records > MOST_LOOSE_RECORDS;
+        let open = clock_tick.saturating_add(1).since(frontier);
+        if open > tolerance + ROUNDING_TICKS && !waits_for_storage {
+            return Err(breach(Rule::Stalled, at).of(frontier).numbers(open, tolerance));
+        }
+        Ok(())
+    }
+
+    fn check_clock(
+        &mut self,
+        at: Moment,
+        room: &RoomSeen,
+        clock_tick: Tick,
+        before: Option<RoomSeen>,
+    ) -> Result<(), Breach> {
+        let passed = before.map_or(0, |before| room.clock.nanos_since(before.clock)).min(CLAMP_NANOS);
+        let since = self.since.filter(|(generation, ..)| *generation == room.generation);
+        let Some((generation, from, counted)) = since else {
+            self.since = Some((room.generation, clock_tick, 0));
+            return Ok(());
+        };
+        let counted = counted + passed;
+        self.since = Some((generation, from, counted));
+        let expected = from.index() + self.schedule.game.rate().tick_at(Moment::from_nanos(counted)).index();
+        if clock_tick.index().abs_diff(expected) > ROUNDING_TICKS {
+            return Err(breach(Rule::Clock, at).of(clock_tick).numbers(clock_tick.index(), expected));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Tolerance {
+    fn see(&mut self, at: Moment, seen: &Seen) -> Result<(), Breach> {
+        match seen {
+            Seen::RoomTurn(room) => self.called(at, room)?,
+            Seen::RoomUp { .. } | Seen::RoomDown => (self.last, self.since) = (None, None),
+            _ => {}
+        }
+        Ok(())
+    }
+}
