@@ -122,7 +122,7 @@ impl Replay {
         let fence = room.fences.current().saturating_add(1);
         room.fences.raise(fence);
         room.outbox.persist(&Record::Fence { fence, durability });
-        let bots_were_seated = room.next_lease > 0;
+        let bots_were_seated = room.has_leased;
         room.skip_numbers(fence);
         // Ticks that clients give back still have their place on the clock, and so has where it stood still.
         let (rate, frontier) = (room.config.descriptor.tick_rate(), room.frontier());
@@ -141,7 +141,7 @@ impl Replay {
 impl Room {
     /// Claims and leases of this run have numbers of their own: those that an earlier one gave out and did not get written down are not
     /// given out again, and neither are the tokens that follow from a claim's number (A6).
-    fn skip_numbers(&mut self, fence: u32) {
+    pub(super) fn skip_numbers(&mut self, fence: u32) {
         let first = u64::from(fence) << u32::BITS;
         (self.next_claim, self.next_lease) = (self.next_claim.max(first), self.next_lease.max(first));
     }

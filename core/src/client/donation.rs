@@ -11,6 +11,7 @@ use super::{Client, ClientEvent, EndReason};
 use crate::codec::wire::Cursor;
 use crate::digest::{Checksum, Digest};
 use crate::frame::Frame;
+use crate::seat::Seat;
 use crate::session::Session;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::tick::Tick;
@@ -66,6 +67,34 @@ enum Purpose {
     Hydration { verified: bool },
     /// The session has gone wrong, and plays on meanwhile (A13).
     Repair,
+}
+
+/// Inputs that were sampled and not confirmed. A tick is sampled once (N2), also where the session is built from an older state.
+struct Sampled {
+    seat: Seat,
+    first: Tick,
+    inputs: Vec<Vec<u8>>,
+}
+
+impl Sampled {
+    /// Those of `seat` that are still of use at `S(tick)`.
+    fn beyond(session: &Session, seat: Seat, tick: Tick) -> Sampled {
+        let next = session.next_input(seat).max(tick);
+        let first = session.received().max(tick).min(next);
+        let ticks = (0..next.since(first)).map(|offset| first.saturating_add(offset));
+        let inputs = ticks.map_while(|tick| session.local_input(seat, tick).map(<[u8]>::to_vec)).collect();
+        Sampled { seat, first, inputs }
+    }
+
+    fn give_back(self, session: &mut Session) {
+        session.take_part_from(self.seat, self.first);
+        for (input, offset) in self.inputs.iter().zip(0..) {
+            // Beyond what may be submitted nothing was sent either.
+            if session.submit(self.seat, self.first.saturating_add(offset), input).is_err() {
+                break;
+            }
+        }
+    }
 }
 
 /// What a client has to do with snapshots.
@@ -291,7 +320,9 @@ impl Client {
         let snapshot = announced(assembly)?;
         self.drain_session();
         if let Some(session) = &mut self.session {
+            let sampled = self.claimed.map(|claimed| Sampled::beyond(session, claimed.seat, snapshot.tick()));
             session.hydrate(&snapshot)?;
+            sampled.into_iter().for_each(|sampled| sampled.give_back(session));
         }
         Ok(())
     }

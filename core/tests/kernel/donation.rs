@@ -286,6 +286,29 @@ fn a7_a_newcomer_is_built_from_a_snapshot_and_ready_once_it_has_caught_up() {
     assert_eq!(joiner.0.session_mut().unwrap().checksum_at(Tick::new(8)), Ok(expected));
 }
 
+/// The fault that this pins: what was sampled and not confirmed was dropped with the session's state, and sampled again.
+#[test]
+fn n2_a_tick_that_was_sampled_is_not_sampled_again_behind_a_snapshot() {
+    let mut peer = Peer::greeted(History::Frames { next: Tick::ZERO }, 0);
+    peer.frames(0, 8).unwrap();
+    peer.turn();
+    let (seat, sampled) = (Seat::new(0).unwrap(), Tick::new(8));
+    let own = peer.0.manifest().input_schema().neutral().to_vec();
+    assert_eq!(peer.0.submit_input(&own), Ok(sampled));
+    // The transport is lost, and there is too much to catch up with for frames.
+    peer.0.handle_disconnected(Moment::ZERO);
+    peer.0.handle_connected(Moment::ZERO);
+    peer.welcome(History::Snapshot, 20);
+    let (header, bytes) = donated(&descriptor(2), 1, 8);
+    peer.announce(header).unwrap();
+    peer.chunk(1, &bytes).unwrap();
+    let (_, events) = peer.outputs();
+    let hydrated = |event: &ClientEvent| matches!(event, ClientEvent::Hydrated { tick, .. } if *tick == sampled);
+    assert!(events.iter().any(hydrated), "guard: {events:?}");
+    let session = peer.0.session().unwrap();
+    assert_eq!((session.next_input(seat), session.local_input(seat, sampled)), (Tick::new(9), Some(&own[..])));
+}
+
 #[test]
 fn s8_a_snapshot_that_is_wrong_is_refused_before_the_session_is_touched() {
     let (header, bytes) = donated(&descriptor(2), 1, 5);

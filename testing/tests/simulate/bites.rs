@@ -1,102 +1,21 @@
 //! Every judge bites: a trace that holds, with one thing in it changed, breaks the rule that is about that thing.
 
-use std::sync::OnceLock;
-
 use retick_authority::log::Record;
 use retick_authority::room::{ConnectionId, RoomEvent};
 use retick_core::client::EndReason;
-use retick_core::codec::wire::{Cursor, List};
+use retick_core::codec::wire::List;
 use retick_core::digest::Checksum;
 use retick_core::event::EventLife;
-use retick_core::frame::{CommandSource, Frame, SeatFrame};
-use retick_core::seat::{Generation, Presence, Seat, SeatCount};
+use retick_core::frame::{CommandSource, SeatFrame};
+use retick_core::seat::{Generation, Presence, Seat};
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{ClientMessage, CloseReason, RoomMessage};
-use retick_testing::simulate::{Rule, Schedule, Seen, judge, run_recorded};
+use retick_testing::simulate::{Rule, Seen, judge};
 
-use crate::plain::{killed, plain};
-
-type Trace = Vec<(Moment, Seen)>;
-
-fn played() -> &'static (Schedule, Trace) {
-    static PLAYED: OnceLock<(Schedule, Trace)> = OnceLock::new();
-    PLAYED.get_or_init(|| record(plain()))
-}
-
-fn record(schedule: Schedule) -> (Schedule, Trace) {
-    let outcome = run_recorded(&schedule);
-    assert_eq!(outcome.breach.map(|breach| breach.to_string()), None, "guard: it holds as it is");
-    (schedule, outcome.trace)
-}
-
-/// The rule that a doctored trace of the plain match breaks.
-fn broken(doctor: impl FnOnce(&mut Trace)) -> Option<Rule> {
-    let (schedule, trace) = played();
-    let mut doctored = trace.clone();
-    doctor(&mut doctored);
-    assert_ne!(&doctored, trace, "guard: something was changed");
-    judge(schedule, &doctored).map(|breach| breach.rule)
-}
-
-/// Where the `skipped`-th thing is that `is` says.
-fn place(trace: &Trace, skipped: usize, is: impl Fn(&Seen) -> bool) -> usize {
-    let mut places = trace.iter().enumerate().filter(|(_, (_, seen))| is(seen)).map(|(place, _)| place);
-    places.nth(skipped).expect("the trace has it")
-}
-
-fn repeat(trace: &mut Trace, skipped: usize, is: impl Fn(&Seen) -> bool) {
-    let place = place(trace, skipped, is);
-    trace.insert(place, trace[place].clone());
-}
-
-fn is_sent(seen: &Seen, is: impl Fn(&RoomMessage<'_>) -> bool) -> bool {
-    matches!(seen, Seen::Sent { bytes, .. } if RoomMessage::decode(bytes).is_ok_and(|message| is(&message)))
-}
-
-fn is_handed(seen: &Seen, is: impl Fn(&ClientMessage<'_>) -> bool) -> bool {
-    matches!(seen, Seen::Handed { bytes, .. } if ClientMessage::decode(bytes).is_ok_and(|message| is(&message)))
-}
-
-fn is_frame_record(seen: &Seen) -> bool {
-    matches!(seen, Seen::Record { bytes, .. } if Record::is_frame(bytes))
-}
-
-fn encoded(message: &RoomMessage<'_>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    message.encode_into(&mut bytes);
-    bytes
-}
-
-/// Changes the frame in a record.
-fn with_frame(trace: &mut Trace, skipped: usize, change: impl FnOnce(&Frame) -> Frame) {
-    let place = place(trace, skipped, is_frame_record);
-    let Seen::Record { bytes, .. } = &mut trace[place].1 else { panic!("a record") };
-    let Ok(Record::Frame { tick, frame, head }) = Record::decode(bytes) else { panic!("a frame's") };
-    let mut before = Frame::new(Generation(0), tick);
-    before.decode_full(&mut Cursor::new(frame), SeatCount::new(3).expect("valid")).expect("the room's own");
-    let (mut encoded, mut record) = (Vec::new(), Vec::new());
-    change(&before).encode_full(&mut encoded);
-    Record::Frame { tick, frame: &encoded, head }.encode_into(&mut record);
-    *bytes = record;
-}
-
-fn copy_of(frame: &Frame, change: impl Fn(SeatFrame<'_>) -> SeatFrame<'_>) -> Frame {
-    let mut copy = Frame::new(frame.generation(), frame.tick());
-    copy.set_fence(frame.fence());
-    frame.seats().for_each(|seat| copy.push_seat(change(seat)));
-    frame.commands().for_each(|(source, payload)| copy.push_command(source, payload));
-    copy
-}
-
-/// Changes every call of the room's from a moment on.
-fn from_call(trace: &mut Trace, millis: u64, mut change: impl FnMut(&mut retick_testing::simulate::RoomSeen)) {
-    for (at, seen) in trace.iter_mut().filter(|(at, _)| *at >= Moment::from_millis(millis)) {
-        let _ = at;
-        if let Seen::RoomTurn(room) = seen {
-            change(room);
-        }
-    }
-}
+use crate::doctor::{
+    broken, copy_of, encoded, from_call, is_frame_record, is_handed, is_sent, place, played, record, repeat, with_frame,
+};
+use crate::plain::killed;
 
 #[test]
 fn i1_a_frame_out_of_order_is_seen_at_a_client_and_in_the_log() {

@@ -1,6 +1,7 @@
 //! The whole-match simulator (T2): matches hold, their seed says everything, failures shrink, and every judge bites.
 
 mod bites;
+mod doctor;
 mod plain;
 mod table;
 

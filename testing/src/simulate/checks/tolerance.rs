@@ -1,5 +1,6 @@
 //! A1: the match's clock keeps to its machine's, no tick is confirmed before it is reached, and none is open beyond its tolerance.
 
+use retick_authority::log::Record;
 use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 
@@ -75,6 +76,14 @@ impl Check for Tolerance {
         match seen {
             Seen::RoomTurn(room) => self.called(at, room)?,
             Seen::RoomUp { .. } | Seen::RoomDown => (self.last, self.since) = (None, None),
+            // The clock stood, or began, since the last call.
+            Seen::Record { bytes, .. } => {
+                if let Ok(Record::Paused { .. } | Record::Unpaused { .. } | Record::Started { .. }) =
+                    Record::decode(bytes)
+                {
+                    (self.last, self.since) = (None, None);
+                }
+            }
             _ => {}
         }
         Ok(())
