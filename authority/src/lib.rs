@@ -80,6 +80,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod log;
+pub mod referee;
 pub mod room;
 #[cfg(feature = "service")]
 pub mod service;

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_results_file_has_every_section_that_a_command_writes() {
         let text = fs::read_to_string(results_file()).expect("the file is part of the package");
-        for section in ["compare", "wasm", "rooms", "allocations", "curves", "recovery"] {
+        for section in ["compare", "wasm", "rooms", "replay", "allocations", "curves", "recovery"] {
             assert!(replace_section(&text, section, "").is_ok(), "{section}");
         }
     }

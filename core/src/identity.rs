@@ -26,6 +26,7 @@
 mod descriptor;
 #[cfg(test)]
 mod refusals;
+mod values;
 
 use alloc::string::String;
 use alloc::vec::Vec;

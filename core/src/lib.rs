@@ -126,6 +126,8 @@
 //! | [`snapshot`] | states as files, and worlds promoted from one local session to another |
 //! | [`frame`] | what the authority confirms for a tick, and the hash chain over all of it |
 //! | [`seat`], [`tick`], [`digest`] | input positions, time, and digests as types |
+//! | [`tree`] | the checksum as a tree over 4 KiB pages, and the search for the first difference of two states |
+//! | [`fields`] | which field of a state stands at a byte: from serde, or from a list of symbols |
 //! | [`codec`] | canonical bytes and text of values |
 //! | [`wire`] | the messages between clients and the room |
 //!
@@ -146,6 +148,7 @@ pub mod codec;
 pub mod config;
 pub mod digest;
 pub mod event;
+pub mod fields;
 pub mod frame;
 pub mod identity;
 pub mod input;
@@ -162,4 +165,5 @@ pub mod snapshot;
 pub mod tick;
 #[cfg(feature = "signing")]
 pub mod ticket;
+pub mod tree;
 pub mod wire;

@@ -38,6 +38,7 @@
 mod block;
 mod check;
 mod error;
+pub(crate) mod packing;
 mod promotion;
 #[cfg(test)]
 mod tests;
@@ -225,6 +226,16 @@ impl Snapshot {
         self.checksum
     }
 
+    /// The state's size in bytes, and its blocks as they are encoded: what a replay's key frame holds of a snapshot (R3).
+    pub(crate) fn packed_state(&self) -> (u64, Vec<u8>) {
+        (self.state_bytes, wire::encode(&self.blocks))
+    }
+
+    /// Digest of the match's descriptor.
+    pub(crate) fn descriptor_digest(&self) -> Digest {
+        self.descriptor
+    }
+
     /// Where the state's world began (S7).
     pub fn origin(&self) -> Origin {
         self.origin
@@ -270,15 +281,7 @@ impl Snapshot {
 
     fn unpack(&self) -> Option<Vec<u8>> {
         let total = usize::try_from(self.state_bytes).ok().filter(|total| *total <= MAX_STATE_BYTES)?;
-        if total.div_ceil(BLOCK_BYTES) != self.blocks.0.len() {
-            return None;
-        }
-        let mut state = Vec::new();
-        for block in self.blocks.iter() {
-            let length = BLOCK_BYTES.min(total - state.len());
-            block.unpack(length, &mut state)?;
-        }
-        Some(state)
+        packing::unpack(&self.blocks, total)
     }
 
     fn frame_bytes(&self) -> usize {

@@ -5,16 +5,17 @@
 //! change a table or drop a segment are refused, as are passive segments and globals that hold references. No toolchain's
 //! output that we know needs them.
 
+mod features;
 pub(crate) mod instructions;
 mod survey;
+
+pub(crate) use features::{FEATURES, GlobalKind};
 
 use retick_core::runtime::abi;
 use wasmparser::types::{Types, TypesRef};
 use wasmparser::{ExternalKind, FuncType, ValType, Validator};
 
-use crate::engine::FEATURES;
 use crate::error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
-use crate::hash::GlobalKind;
 use crate::limits::Limits;
 use survey::Survey;
 

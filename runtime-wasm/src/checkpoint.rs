@@ -17,8 +17,8 @@ use crate::guest::{Guest, Program};
 use crate::hash::Trailer;
 use crate::pages::{PageSet, PageStore, SMALL_PAGE_BYTES, SlotId, Tracker};
 use crate::tracking::AnyTracker;
-use crate::tree::{OpenTree, PageTree};
 use retick_core::runtime::StepFault;
+use retick_core::tree::{OpenTree, PageTree};
 
 /// A saved state.
 #[derive(Debug)]

@@ -9,6 +9,7 @@
 use wasmparser::WasmFeatures;
 use wasmtime::{Config, Engine};
 
+use crate::admit::FEATURES;
 use crate::error::LoadError;
 use crate::limits::Limits;
 
@@ -17,17 +18,6 @@ pub(crate) const ENGINE_REVISION: u32 = 1;
 
 /// Raised when the rewrite of a module changes anything that a game or its host can see (W2).
 pub(crate) const NORMALISER_VERSION: u64 = 1;
-
-/// Everything that a module may use. Of the reference types and the bulk memory operations some instructions are refused
-/// nonetheless, by [`crate::admit`].
-pub(crate) const FEATURES: WasmFeatures = WasmFeatures::FLOATS
-    .union(WasmFeatures::MUTABLE_GLOBAL)
-    .union(WasmFeatures::SIGN_EXTENSION)
-    .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
-    .union(WasmFeatures::MULTI_VALUE)
-    .union(WasmFeatures::BULK_MEMORY)
-    .union(WasmFeatures::REFERENCE_TYPES)
-    .union(WasmFeatures::SIMD);
 
 /// Native stack beside what the budget counts: the engine's own entry frames.
 const NATIVE_MARGIN_BYTES: u64 = 16 << 10;

@@ -7,11 +7,11 @@ use wasmtime::{
     Config, Extern, Global, Instance, InstancePre, Memory, Module, Store, TypedFunc, Val, WasmParams, WasmResults,
 };
 
-use crate::admit::{self, Admitted};
+use crate::admit::{self, Admitted, GlobalKind};
 use crate::cache::code;
 use crate::error::LoadError;
 use crate::fault::fault_of;
-use crate::hash::{self, GlobalKind, Trailer};
+use crate::hash::{self, Trailer};
 use crate::host::{self, Host};
 use crate::limits::Limits;
 use crate::normalise::{DEPTH_NAME, FIGURES, GAS_NAME, Layout, Marks, PAGES_NAME, Report, global_name, rewrite};

@@ -14,40 +14,11 @@
 //! The memory counts with its whole limit, and the trailer says how much of it the game knows (W7).
 
 use retick_core::tick::Tick;
-use wasmparser::ValType;
 use wasmtime::{V128, Val};
 
-/// What a mutable global holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum GlobalKind {
-    I32,
-    I64,
-    F32,
-    F64,
-    V128,
-}
+use crate::admit::GlobalKind;
 
 impl GlobalKind {
-    /// The kind of a type; `None` for references.
-    pub fn of(ty: ValType) -> Option<GlobalKind> {
-        match ty {
-            ValType::I32 => Some(GlobalKind::I32),
-            ValType::I64 => Some(GlobalKind::I64),
-            ValType::F32 => Some(GlobalKind::F32),
-            ValType::F64 => Some(GlobalKind::F64),
-            ValType::V128 => Some(GlobalKind::V128),
-            ValType::Ref(_) => None,
-        }
-    }
-
-    fn bytes(self) -> usize {
-        match self {
-            GlobalKind::I32 | GlobalKind::F32 => 4,
-            GlobalKind::I64 | GlobalKind::F64 => 8,
-            GlobalKind::V128 => 16,
-        }
-    }
-
     /// The value with these bits; the low ones, for the smaller kinds.
     fn value(self, bits: u128) -> Val {
         let [low, high] = [bits & u128::from(u32::MAX), bits & u128::from(u64::MAX)];

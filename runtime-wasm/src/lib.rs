@@ -75,30 +75,44 @@
 //! compiled, so that any engine computes the same bits and ends at the same instruction (W4, W5, W7); V8 is held against it. Every
 //! fault but [`StepFault::Host`](retick_core::runtime::StepFault::Host) is the same on every machine.
 
+#![cfg_attr(not(feature = "engine"), allow(dead_code, unused_imports, reason = "much is for the engine alone"))]
+
 mod admit;
+#[cfg(feature = "engine")]
 mod cache;
+#[cfg(feature = "engine")]
 mod checkpoint;
 mod contents;
+#[cfg(feature = "engine")]
 mod engine;
 mod error;
+#[cfg(feature = "engine")]
 mod factory;
+#[cfg(feature = "engine")]
 mod fault;
+#[cfg(feature = "engine")]
 mod guest;
+#[cfg(feature = "engine")]
 mod hash;
+#[cfg(feature = "engine")]
 mod host;
 pub mod limits;
+#[cfg(feature = "engine")]
 mod memory;
 pub mod normalise;
 pub mod pages;
+#[cfg(feature = "engine")]
 mod runtime;
 mod tracking;
-pub mod tree;
 
+#[cfg(feature = "engine")]
 pub use cache::{DirectoryRefusal, ModuleCache};
 pub use contents::{Contents, Export, ExportKind};
 pub use error::{ExportRefusal, ImportRefusal, LoadError, Quantity};
+#[cfg(feature = "engine")]
 pub use factory::WasmFactory;
 pub use limits::Limits;
 pub use normalise::{Normalised, normalise, normalise_for};
+#[cfg(feature = "engine")]
 pub use runtime::WasmRuntime;
 pub use tracking::Tracking;

@@ -62,8 +62,8 @@ mod tests;
 use wasm_encoder::{CodeSection, Module, RawSection};
 use wasmparser::{Parser, Payload, ValidPayload, Validator};
 
+use crate::admit::FEATURES;
 use crate::admit::{self, Admitted, RESERVED_PREFIX};
-use crate::engine::FEATURES;
 use crate::error::{LoadError, Quantity};
 use crate::limits::Limits;
 use crate::tracking::Tracking;

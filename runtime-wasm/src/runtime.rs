@@ -14,7 +14,7 @@ use retick_core::tick::Tick;
 use crate::checkpoint::{Saved, States};
 use crate::guest::{Guest, Program};
 use crate::hash::Trailer;
-use crate::tree::OpenTree;
+use retick_core::tree::OpenTree;
 
 /// One match of a game in a WASM module; [`crate::WasmFactory`] makes it.
 ///
@@ -91,7 +91,7 @@ impl WasmRuntime {
     }
 
     /// The values of the tree over the state's memory, by which two machines find their first differing page (T3): see
-    /// [`crate::tree`].
+    /// [`retick_core::tree`].
     pub fn open_tree(&mut self) -> OpenTree<'_> {
         self.states.open_tree(&mut self.guest)
     }

@@ -71,7 +71,6 @@
 
 mod budgets;
 mod finding;
-mod inputs;
 mod measure;
 mod rough;
 mod run;
@@ -85,9 +84,9 @@ use retick_core::config::SessionConfig;
 use retick_core::digest::Identity;
 use retick_wasm::{Limits, LoadError};
 
+pub use crate::inputs::{made_up_inputs, nearest_to_zero};
 pub use budgets::{Budgets, Figures, Place, Quantity, StepTimes, Worst};
 pub use finding::{Finding, FindingCode};
-pub use inputs::{made_up_inputs, nearest_to_zero};
 pub use subject::{Candidate, LoadedModule};
 
 use run::Run;

@@ -8,15 +8,19 @@
 //!  │  synctest        │     │  FaultPlan       │     │   │ MatchReport: what was observed  │
 //!  │  hydration       │     └──────────────────┘     │   ▼                                 │
 //!  └──────────────────┘                              │ checkers   I1 … I8                  │
-//!    fixtures, twins: games to try the kit on        └─────────────────────────────────────┘
+//!    fixtures, twins: games to try the kit on; inputs: players that are made up from a game's schema        └─────────────────────────────────────┘
 //!    environment: machines that differ in all that must not reach a state
 //!    recovery: how a client comes back after a long stall, counted
 //!    runner: what a game's loop does, with real runners and rooms
 //!    simulate: whole matches drawn from one seed, with faults, liars and crashes, judged at every step
 //!    golden: what loss, round trip and input delay cost, in numbers that are the same everywhere
 //!    load: many rooms and their clients' bytes, for whoever measures
+//!    alarms: rollbacks by the million, and no desync that is announced
+//!    fuzzing: what bytes from outside may never do, one check for each kind, with first inputs
 //!    certify: the checks of one game on made-up matches, with budgets and stable failure codes (feature `wasm`)
 //! ```
+//!
+//! The proofs that need a room or a runner are in `assert` too: replays, convergence, late joins, pictures, a runner's life.
 //!
 //! One `u64` seed reproduces a match, and stands in every failure (T2). Every check proves its premise and says where it first
 //! differed (T3). Nothing here reads a clock or starts a thread.
@@ -47,13 +51,17 @@
 //! assert_eq!(report.clients[0].frames, report.frames);
 //! ```
 
+#[cfg(feature = "wasm")]
+pub mod alarms;
 pub mod assert;
 #[cfg(feature = "wasm")]
 pub mod certify;
 pub mod checkers;
 pub mod environment;
 pub mod fixtures;
+pub mod fuzzing;
 pub mod golden;
+pub mod inputs;
 pub mod load;
 pub mod net;
 pub mod recovery;

@@ -25,12 +25,13 @@
 
 mod record;
 mod setup;
+mod shown;
 
 use std::time::Duration;
 
 use retick_authority::log::{FrameLog, MemoryLog};
 use retick_authority::room::{ConnectionId, Output as RoomOutput, Room, RoomConfig, RoomSecret, StartPolicy};
-use retick_core::event::PresentationEvent;
+use retick_core::event::{EventLife, PresentationEvent};
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runner::{LinkId, NetworkedOptions, Output, Runner, RunnerError, RunnerEvent, TransportEvent};
@@ -39,6 +40,9 @@ use retick_core::tick::{Moment, Tick, TickRate};
 pub use self::record::Picture;
 use self::record::{Record, Scripted};
 pub use self::setup::{HarnessSetup, Script};
+pub use self::shown::{Pictures, Shown};
+use crate::assert::Emitted;
+use crate::environment::{self, Machine};
 use crate::net::{Link, LinkProfile, Mailbox};
 
 /// How long [`RunnerHarness::run_until_confirmed`] waits beyond the ticks that it waits for.
@@ -79,7 +83,11 @@ struct Table {
     log: MemoryLog,
 }
 
-/// Runners, and the room that they play in.
+/// Runners, and the room that they play in (T1).
+///
+/// It proves nothing by itself: it drives, on a clock that nothing else moves, and keeps each status, picture and event for whoever
+/// judges, as the proofs in [`crate::assert`] do. Its network loses nothing and has one latency; for faults there is
+/// [`SimulatedMatch`](crate::sim::SimulatedMatch).
 pub struct RunnerHarness {
     setup: HarnessSetup,
     rate: TickRate,
@@ -152,6 +160,7 @@ impl RunnerHarness {
     /// # Panics
     /// When the runner was disposed of.
     pub fn join(&mut self, player: usize) {
+        self.enter(player);
         let options = NetworkedOptions { room_code: Some("ROOM".to_owned()), ..NetworkedOptions::default() };
         let link = self.players[player].runner.start_networked(options);
         self.players[player].link = Some(link.unwrap_or_else(|error| panic!("no start: {error}")));
@@ -188,6 +197,7 @@ impl RunnerHarness {
 
     /// Tells a runner something of its last link.
     pub fn tell(&mut self, player: usize, event: TransportEvent<'_>) {
+        self.enter(player);
         if let Some(link) = self.players[player].link {
             self.players[player].runner.handle_transport(link, event);
         }
@@ -230,13 +240,18 @@ impl RunnerHarness {
     /// # Errors
     /// What the update gave.
     pub fn update(&mut self, player: usize, delta_millis: f64) -> Result<(), RunnerError> {
+        self.enter(player);
         let Player { runner, record, .. } = &mut self.players[player];
         let mut inputs = Scripted { script: &self.setup.script, sampled: &mut record.sampled };
         let updated = runner.update(delta_millis, &mut inputs);
-        while let Some(PresentationEvent { life, key, .. }) = runner.poll_presentation_event() {
+        while let Some(PresentationEvent { life, key, payload }) = runner.poll_presentation_event() {
             record.presented.push((life, key));
+            if life == EventLife::Confirmed {
+                record.heard.push(Emitted { key, payload: payload.to_vec() });
+            }
         }
         record.pictures.extend(runner.render_state().map(|shown| Picture { tick: shown.tick, alpha: shown.alpha }));
+        self.note_shown(player);
         self.drain(player);
         updated
     }
@@ -283,10 +298,12 @@ impl RunnerHarness {
                     self.drain_room();
                 }
                 Parcel::ToRunner { player, link, bytes, .. } => {
+                    self.enter(player);
                     self.players[player].runner.handle_transport(link, TransportEvent::Message(&bytes));
                     self.drain(player);
                 }
                 Parcel::Hangup { player, link, .. } => {
+                    self.enter(player);
                     self.players[player].runner.handle_transport(link, TransportEvent::Disconnected);
                     self.drain(player);
                 }
@@ -354,6 +371,12 @@ impl RunnerHarness {
         }
     }
 
+    /// From now on this runner's machine runs.
+    fn enter(&self, player: usize) {
+        let number = u8::try_from(player).unwrap_or(u8::MAX).wrapping_add(self.setup.first_machine);
+        environment::enter(Machine::numbered(number).at(self.now()));
+    }
+
     /// The moment of the clock.
     pub fn now(&self) -> Moment {
         self.rate.moment_of(self.tick)
@@ -366,6 +389,7 @@ impl RunnerHarness {
 
     /// A runner, for what a game asks of it. Time and messages are the harness's.
     pub fn runner_mut(&mut self, player: usize) -> &mut Runner {
+        self.enter(player);
         &mut self.players[player].runner
     }
 

@@ -28,8 +28,10 @@ mod drive;
 mod frames;
 mod observed;
 mod own_clock;
+mod peek;
 mod players;
 mod raw;
+mod referee;
 mod setup;
 
 pub use observed::{ClientRecord, EventSeen, MatchReport, RawRecord, ReportSent, RollbackSeen, TurnSample};
@@ -52,12 +54,17 @@ use retick_core::wire::RoomRules;
 use client::ClientPlayer;
 use players::{Kind, Parcel, Player, Players};
 use raw::RawPlayer;
+use referee::RefereeHost;
 use setup::{Happening, PlayerSetup};
 
 use crate::checkers::{self, Breach};
 use crate::net::LinkProfile;
 
-/// A match that runs as far as it is told to.
+/// A match that runs as far as it is told to (T1).
+///
+/// It proves, by [`SimulatedMatch::check`], that I1 to I8 hold of everything observed, on the network and schedule that were set up, and
+/// that one seed reproduces it. It can't say in which byte two states differ, which the proofs in [`crate::assert`] do, and knows
+/// nothing of a match that its setup does not bring about.
 pub struct SimulatedMatch {
     factory: Arc<dyn RuntimeFactory>,
     rate: TickRate,
@@ -65,6 +72,7 @@ pub struct SimulatedMatch {
     room: Room,
     log: MemoryLog,
     players: Players,
+    referee: Option<RefereeHost>,
     happenings: Vec<(Tick, Happening)>,
     last_tick: Option<Tick>,
     seed: u64,
@@ -87,6 +95,7 @@ impl SimulatedMatch {
             room,
             log: MemoryLog::new(),
             players: Players::default(),
+            referee: setup.referee.clone().map(|(mode, factory)| RefereeHost::new(mode, factory)),
             happenings: setup.happenings.clone(),
             last_tick: setup.last_tick,
             seed: setup.seed,
@@ -115,6 +124,7 @@ impl SimulatedMatch {
             self.deliver_due(now);
             self.room.handle_timeout(now);
             self.drain_room(now);
+            self.run_referee(now);
             self.take_turns(self.rate.moment_of(Tick::new(tick + 1)), None);
         }
     }
@@ -155,6 +165,7 @@ impl SimulatedMatch {
         while Tick::new(self.confirm_times.len() as u64) < confirmed {
             self.confirm_times.push(self.tick);
         }
+        self.run_referee(now);
         // What takes no time is there before the clients' turns.
         self.deliver_due(now);
         self.tick = self.tick.saturating_add(1);

@@ -22,21 +22,25 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
 
 /// Empties the file that a match will be recorded to: a place that can't be written is better known before the match than after it.
 pub fn reserve(path: &Path) -> Result<(), Failure> {
-    write(path, &[])
-}
-
-/// Writes a recorded match, and says so.
-pub fn write_replay(path: &Path, replay: &[u8]) -> Result<(), Failure> {
-    write(path, replay)?;
-    println!("replay of {} bytes written to {}", replay.len(), path.display());
-    Ok(())
+    fs::write(path, []).map_err(|error| Failure::Write { path: path.into(), error })
 }
 
 /// Writes a text.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    write(path, text.as_bytes())
+    fs::write(path, text).map_err(|error| Failure::Write { path: path.into(), error })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|error| Failure::Write { path: path.into(), error })
+/// Reads a secret key, 64 hexadecimal digits.
+pub fn read_secret(path: &Path) -> Result<[u8; 32], Failure> {
+    let text = read_bounded(path, 1024)?;
+    let mut secret = [0; 32];
+    let digits = text.trim_ascii();
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return Err(Failure::Run(format!("{}: a secret key is 64 hexadecimal digits", path.display())));
+    }
+    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok()).unwrap_or(0);
+    for (byte, pair) in secret.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = nibble(pair[0]) << 4 | nibble(pair[1]);
+    }
+    Ok(secret)
 }

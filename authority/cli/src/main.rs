@@ -7,6 +7,7 @@
 mod bench;
 mod demo;
 mod failure;
+mod false_alarms;
 mod files;
 mod games;
 mod live_line;
@@ -15,12 +16,13 @@ mod module;
 mod observer;
 mod play;
 mod proxy;
+mod recording;
+mod replay;
 mod scripted;
 mod serve;
 mod simulate;
 mod synctest;
 mod ticket;
-mod verify;
 
 use std::process::ExitCode;
 
@@ -50,9 +52,13 @@ enum Command {
     /// Look at the log of a room
     Log(log::LogArguments),
     /// Re-simulate a replay and compare every checksum
-    Verify(verify::VerifyArguments),
+    Verify(replay::verify::VerifyArguments),
+    /// Verify, look at, compare and draw replays
+    Replay(replay::ReplayArguments),
     /// Roll a game module back in every tick, and check that it comes out the same
     Synctest(synctest::SynctestArguments),
+    /// Roll back by the million, and count how often that is taken for a desync
+    FalseAlarms(false_alarms::FalseAlarmArguments),
     /// Play whole matches drawn from seeds, with faults, liars and crashes, and judge them at every step
     Simulate(simulate::SimulateArguments),
     /// Inspect, certify or rewrite a game module
@@ -68,8 +74,10 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Ticket(arguments) => ticket::run(&arguments),
         Command::Log(arguments) => log::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Verify(arguments) => replay::verify::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Synctest(arguments) => synctest::run(&arguments),
+        Command::FalseAlarms(arguments) => false_alarms::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Module(arguments) => module::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

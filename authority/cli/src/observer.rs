@@ -1,13 +1,16 @@
 //! What is observed of one player: its confirmed timeline up to the last compared state, and what that cost.
 
-use retick_core::client::ClientEvent;
+use retick_core::client::{ClientEvent, DesyncFinding};
 use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::{Frame, FrameChain};
 use retick_core::identity::{IdentityManifest, MatchDescriptor};
-use retick_core::replay::Recorder;
 use retick_core::seat::Seat;
-use retick_core::session::SessionEvent;
+use retick_core::session::{Session, SessionEvent};
 use retick_core::tick::Tick;
+
+use crate::failure::Failure;
+use crate::recording::{Recording, Records};
+use crate::replay::stats::MatchStats;
 
 /// Follows one client's events.
 pub struct Observer {
@@ -17,15 +20,8 @@ pub struct Observer {
     timeline: Option<Timeline>,
     /// What was seen.
     pub seen: Seen,
-}
-
-/// Whether a player records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Records {
-    /// The whole match.
-    Match,
-    /// Nothing: somebody else does.
-    Nothing,
+    /// What it cost this client, for whoever draws the match.
+    stats: MatchStats,
 }
 
 /// What was seen of one player's match.
@@ -49,6 +45,8 @@ pub struct Seen {
     pub checksums: Vec<(Tick, Checksum)>,
     /// Desyncs that the room announced.
     pub desyncs: u64,
+    /// What the room found out about the first of them, and how far this player had come then.
+    pub finding: Option<(DesyncFinding, Tick)>,
     /// Head of the frame chain over the compared ticks; of no use to whoever has not all of them.
     pub chain_head: Option<Digest>,
     /// Commands that were confirmed.
@@ -71,23 +69,29 @@ struct Timeline {
     descriptor: MatchDescriptor,
     chain: FrameChain,
     /// Records the match, if this is the player who does.
-    recorder: Option<Recorder>,
+    recording: Option<Recording>,
 }
 
 impl Observer {
     /// Of a match of this game up to `S(ticks)`.
     pub fn new(manifest: &IdentityManifest, ticks: Tick, records: Records) -> Observer {
-        Observer { manifest: manifest.clone(), ticks, records, timeline: None, seen: Seen::default() }
+        Observer {
+            manifest: manifest.clone(),
+            ticks,
+            records,
+            timeline: None,
+            seen: Seen::default(),
+            stats: MatchStats::default(),
+        }
     }
 
     /// The room said which match it is. Only the first time counts: a changed one ends the client.
     pub fn begin(&mut self, descriptor: &MatchDescriptor) {
         if self.timeline.is_none() {
-            let records = self.records == Records::Match;
-            let recorder = records.then(|| Recorder::new(&self.manifest, descriptor));
+            let recording = Recording::begin(&self.records, &self.manifest, descriptor);
             let chain = FrameChain::new(descriptor);
             self.seen.substitutions = vec![0; descriptor.seats().count()];
-            self.timeline = Some(Timeline { descriptor: descriptor.clone(), chain, recorder });
+            self.timeline = Some(Timeline { descriptor: descriptor.clone(), chain, recording });
         }
     }
 
@@ -102,6 +106,10 @@ impl Observer {
             ClientEvent::Session(SessionEvent::Checksum { tick, checksum }) => self.take_checksum(*tick, *checksum),
             ClientEvent::Session(SessionEvent::RolledBack { from, to }) => self.take_rollback(*from, *to),
             ClientEvent::Desync { .. } => self.seen.desyncs += 1,
+            ClientEvent::Found(finding) => {
+                let confirmed = self.seen.confirmed;
+                self.seen.finding.get_or_insert_with(|| (finding.clone(), confirmed));
+            }
             _ => {}
         }
     }
@@ -112,8 +120,8 @@ impl Observer {
             return;
         }
         self.seen.checksums.push((tick, checksum));
-        if let Some(recorder) = self.recorder() {
-            recorder.push_checksum(tick, checksum);
+        if let Some(recording) = self.recording() {
+            recording.push_checksum(tick, checksum);
         }
     }
 
@@ -121,6 +129,7 @@ impl Observer {
     pub fn take_rollback(&mut self, from: Tick, to: Tick) {
         if from < self.ticks {
             self.seen.rollback_depths.push(to.since(from));
+            self.stats.note_rollback(from, to);
         }
     }
 
@@ -137,8 +146,8 @@ impl Observer {
         alone.extend(frame);
         self.seen.frames.push(alone.head());
         timeline.chain.extend(frame);
-        if let Some(recorder) = &mut timeline.recorder {
-            recorder.push_frame(frame);
+        if let Some(recording) = &mut timeline.recording {
+            recording.push_frame(frame);
         }
         for seat in timeline.descriptor.seats().seats().filter(|seat| frame.substituted().contains(*seat)) {
             self.seen.substitutions[seat.index()] += 1;
@@ -153,14 +162,28 @@ impl Observer {
         self.seen.confirmed >= self.ticks
     }
 
-    /// The finished recording, if this player records.
-    pub fn finish_recording(&mut self) -> Option<Vec<u8>> {
-        let recorder = self.recorder()?;
-        recorder.finish();
-        Some(recorder.take_bytes())
+    /// Takes a turn of the client's: what it costs, and the state that the recording wants.
+    pub fn take_turn(&mut self, session: &mut Session) {
+        self.stats.note_turn(session);
+        if let Some(recording) = self.recording() {
+            recording.take_key_frame(session);
+        }
     }
 
-    fn recorder(&mut self) -> Option<&mut Recorder> {
-        self.timeline.as_mut()?.recorder.as_mut()
+    /// The finished recording, if this player records; beside one in a file stands what the match cost.
+    pub fn finish_recording(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(recording) = self.timeline.as_mut().and_then(|timeline| timeline.recording.take()) else {
+            return Ok(None);
+        };
+        let replay = recording.finish()?;
+        if let Records::ToFile(path) = &self.records {
+            self.stats.write_beside(path)?;
+            println!("replay of {} bytes written to {}", replay.len(), path.display());
+        }
+        Ok(Some(replay))
+    }
+
+    fn recording(&mut self) -> Option<&mut Recording> {
+        self.timeline.as_mut()?.recording.as_mut()
     }
 }

@@ -19,7 +19,8 @@ use skirmish::Rules;
 
 use crate::failure::Failure;
 use crate::live_line::{style, tell};
-use crate::observer::{Observer, Records, Seen};
+use crate::observer::{Observer, Seen};
+use crate::recording::Records;
 use crate::scripted::{ScriptedPlayer, lock};
 use crate::{files, games};
 
@@ -54,7 +55,7 @@ pub struct PlayArguments {
     /// Seed of this player's script, and of the match if it creates one; drawn anew if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Where to write the replay
+    /// Where to write the replay, as it is played; beside it stands what the match cost this player
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -74,14 +75,14 @@ pub fn run(arguments: &PlayArguments) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Run(format!("no runtime: {error}")))?;
     let outcome = runtime.block_on(play(arguments, seed, &factory, &observer))?;
-    conclude(arguments, &outcome, &mut lock(&observer))
+    conclude(&outcome, &mut lock(&observer))
 }
 
 fn observer(arguments: &PlayArguments, factory: &WasmFactory) -> Observer {
     let manifest = factory.manifest();
     // A checksum is due after each tick that the cadence divides, so the last state is one tick on.
     let ticks = u64::from(arguments.seconds) * u64::from(manifest.tick_rate().hz()) + 1;
-    let records = if arguments.record.is_some() { Records::Match } else { Records::Nothing };
+    let records = arguments.record.clone().map_or(Records::Nothing, Records::ToFile);
     Observer::new(manifest, Tick::new(ticks), records)
 }
 
@@ -145,11 +146,9 @@ async fn follow(client: &NetClient, observer: &Mutex<Observer>) {
 }
 
 /// Says what was played, and whether that is what was asked for.
-fn conclude(arguments: &PlayArguments, outcome: &Outcome, observer: &mut Observer) -> Result<(), Failure> {
+fn conclude(outcome: &Outcome, observer: &mut Observer) -> Result<(), Failure> {
     print_summary(&observer.seen, &outcome.client.stats());
-    if let Some((path, replay)) = arguments.record.as_ref().zip(observer.finish_recording()) {
-        files::write_replay(path, &replay)?;
-    }
+    observer.finish_recording()?;
     if observer.seen.desyncs > 0 {
         return Err(Failure::CheckFailed(format!("the room announced {} desyncs", observer.seen.desyncs)));
     }

@@ -47,6 +47,9 @@ impl Player for ScriptedPlayer {
         if let Some(descriptor) = client.descriptor() {
             lock(&self.observer).begin(descriptor);
         }
+        if let Some(session) = client.session_mut() {
+            lock(&self.observer).take_turn(session);
+        }
         let Some(command) = due_command(client, self.commands) else { return };
         self.commands += 1;
         // Without a transport the request is simply not made: an emote is not worth a retry.

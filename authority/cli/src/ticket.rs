@@ -8,7 +8,7 @@ use retick_authority::service::RoomCode;
 use retick_core::ticket::{Access, SignedTicket, Ticket, TicketPublicKey, TicketSigningKey, TicketTerms};
 
 use crate::failure::Failure;
-use crate::files::read_bounded;
+use crate::files::read_secret;
 
 /// Arguments of `retick ticket`.
 #[derive(Args)]
@@ -95,16 +95,7 @@ fn sign(arguments: &SignArguments) -> Result<(), Failure> {
 }
 
 fn read_key(path: &Path) -> Result<TicketSigningKey, Failure> {
-    let text = read_bounded(path, 1024)?;
-    let mut secret = [0; 32];
-    let digits = text.trim_ascii();
-    let is_key = digits.len() == 64 && digits.iter().all(u8::is_ascii_hexdigit);
-    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok()).unwrap_or(0);
-    for (byte, pair) in secret.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = nibble(pair[0]) << 4 | nibble(pair[1]);
-    }
-    let words = || Failure::Run(format!("{}: a secret key is 64 hexadecimal digits", path.display()));
-    is_key.then(|| TicketSigningKey::from_secret_bytes(&secret)).ok_or_else(words)
+    Ok(TicketSigningKey::from_secret_bytes(&read_secret(path)?))
 }
 
 fn show(signed: &SignedTicket, key: Option<TicketPublicKey>) -> Result<(), Failure> {

@@ -1,5 +1,8 @@
 //! The pauses between attempts to connect: doubling, bounded, and over after a while.
+//!
+//! Each is drawn from the upper half of its length: clients that lost one service at one moment do not all come back at one moment.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use crate::config::Reconnect;
@@ -8,6 +11,8 @@ use crate::config::Reconnect;
 #[derive(Debug)]
 pub(crate) struct Backoff {
     plan: Reconnect,
+    /// What the pauses of this one are drawn by.
+    draws: RandomState,
     next_millis: u64,
     /// Attempts that failed.
     pub(crate) failed: u32,
@@ -15,14 +20,16 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     pub(crate) fn new(plan: Reconnect) -> Backoff {
-        Backoff { plan, next_millis: plan.first_delay_millis.min(plan.max_delay_millis), failed: 0 }
+        let next_millis = plan.first_delay_millis.min(plan.max_delay_millis);
+        Backoff { plan, draws: RandomState::new(), next_millis, failed: 0 }
     }
 
     /// An attempt failed, `tried` after the first one began. The pause before the next, or `None` to give up.
     pub(crate) fn pause(&mut self, tried: Duration) -> Option<Duration> {
         self.failed = self.failed.saturating_add(1);
         let left = Duration::from_millis(self.plan.give_up_millis).checked_sub(tried)?;
-        let pause = Duration::from_millis(self.next_millis);
+        let shorter = self.draws.hash_one(self.failed) % (self.next_millis / 2 + 1);
+        let pause = Duration::from_millis(self.next_millis - shorter);
         self.next_millis = self.next_millis.saturating_mul(2).min(self.plan.max_delay_millis);
         (pause <= left).then_some(pause)
     }
@@ -37,12 +44,24 @@ mod tests {
         let plan = Reconnect { first_delay_millis: 100, max_delay_millis: 350, give_up_millis: 1_000 };
         let mut backoff = Backoff::new(plan);
         let mut pause = |tried| backoff.pause(Duration::from_millis(tried)).map(|pause| pause.as_millis());
-        assert_eq!(pause(0), Some(100));
-        assert_eq!(pause(100), Some(200));
-        assert_eq!(pause(300), Some(350));
-        assert_eq!(pause(650), Some(350));
-        assert_eq!(pause(651), None);
+        for (tried, longest) in [(0, 100), (100, 200), (300, 350), (650, 350)] {
+            let pause = pause(tried).expect("there is time");
+            assert!((longest / 2..=longest).contains(&pause), "{pause} of {longest}");
+        }
+        assert_eq!(pause(900), None);
         assert_eq!(pause(1_001), None);
         assert_eq!(backoff.failed, 6);
+    }
+
+    /// Otherwise all clients of a service that was started again would come at once, again and again.
+    #[test]
+    fn a6_no_two_clients_come_back_at_one_moment() {
+        let pauses = [(); 16].map(|()| {
+            let mut backoff = Backoff::new(Reconnect::default());
+            [(); 4].map(|()| backoff.pause(Duration::ZERO))
+        });
+        for (index, pause) in pauses.iter().enumerate() {
+            assert!(!pauses[index + 1..].contains(pause), "{pause:?}");
+        }
     }
 }

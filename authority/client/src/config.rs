@@ -45,7 +45,8 @@ pub struct NetConfig {
 /// How often, and for how long, a transport is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reconnect {
-    /// Milliseconds between the first failed attempt and the second. Each later pause is twice the one before.
+    /// Most milliseconds between the first failed attempt and the second, and half as many at least. Each later pause is twice as
+    /// long.
     pub first_delay_millis: u64,
     /// The longest pause, in milliseconds.
     pub max_delay_millis: u64,

@@ -75,6 +75,8 @@ mod http;
 mod lobby;
 mod net_client;
 mod policies;
+mod replay_file;
+mod replay_list;
 mod room;
 mod secret;
 mod socket;
@@ -96,6 +98,8 @@ pub use lobby::{
 };
 pub use net_client::{Link, MAX_WAITING_EVENTS, MAX_WAITING_REQUESTS, NetClient, NetStats, Player, RequestRefused};
 pub use policies::{OnLeave, Permission, RoomPolicies, SeatPolicy, StartPolicy};
+pub use replay_file::{ReplayFile, ReplaySync};
+pub use replay_list::{InvalidReplay, MAX_REPLAY_FILE_BYTES, ReplaySummary, list_replays, read_replay_file};
 pub use room::{RoomInfo, RoomLock, RoomPhase, RoomSettlement, Visibility};
 pub use secret::{ParseSecretError, Reservation, RoomKey, SECRET_DIGITS};
 pub use socket::MAX_UNSENT_BYTES;

@@ -5,6 +5,7 @@
 //!   lock                                                             Directory, or a test's
 //!   00000001.log   full, and on the disk before the next one begins
 //!   00004711.log   records are added here
+//!   snapshot       the newest, and with 00004711.start nothing before it is needed
 //! ```
 //!
 //! Only a [`Directory`] touches files, and nothing here reads a clock: [`FileLog::sync_due`] is told the time. What a crash leaves
@@ -45,6 +46,7 @@
 mod config;
 mod directory;
 mod error;
+mod forget;
 mod format;
 mod index;
 mod reader;
@@ -53,21 +55,24 @@ mod snapshot;
 mod storage;
 mod tail;
 
-pub use config::{DEFAULT_SEGMENT_BYTES, Durability, FileLogConfig, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, SegmentSize};
+pub use config::{
+    DEFAULT_SEGMENT_BYTES, Durability, FileLogConfig, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, Retention, SegmentSize,
+};
 pub use directory::Directory;
 pub use error::{Damage, FileLogError, StorageOperation};
-pub use snapshot::{StoredSnapshot, load_snapshot, store_snapshot};
+pub use snapshot::StoredSnapshot;
 pub use storage::{FileName, Storage};
 
 #[cfg(feature = "service")]
 pub(crate) use directory::sync_names;
 
+use forget::Starts;
 use format::{Link, encode, header};
 use index::{Index, Segment};
 use reader::{Reader, Window};
 use retick_core::tick::Moment;
 
-use super::{FIRST_SEQUENCE, FrameLog, MAX_RECORD_BYTES};
+use super::{FIRST_SEQUENCE, FrameLog, MAX_RECORD_BYTES, Record};
 
 /// What opening a log found, and what it removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,7 +81,7 @@ pub struct Recovery {
     pub records: u64,
     /// Bytes of an unfinished write that were cut from the log's end.
     pub cut_bytes: u64,
-    /// Files that were being made when the log was left, and hold no record.
+    /// Files that were being made when the log was left, and hold no record, or whose records had been forgotten.
     pub removed_files: usize,
 }
 
@@ -91,6 +96,9 @@ pub struct FileLog<S = Directory> {
     storage: S,
     config: FileLogConfig,
     index: Index,
+    /// Number of the first record, where others before it were forgotten.
+    start: Option<u64>,
+    starts: Starts,
     link: Link,
     window: Window,
     /// The bytes that are written, kept for their memory.
@@ -119,7 +127,7 @@ impl<S: Storage> FileLog<S> {
         let mut window = Window::default();
         let scanned = scan::scan(&mut storage, &mut window, &config)?;
         let recovery = Recovery {
-            records: scanned.link.sequence - FIRST_SEQUENCE,
+            records: scanned.link.sequence - scanned.start.unwrap_or(FIRST_SEQUENCE),
             cut_bytes: scanned.torn_bytes + scanned.leftover_bytes,
             removed_files: scanned.leftovers.len(),
         };
@@ -127,6 +135,8 @@ impl<S: Storage> FileLog<S> {
             storage,
             config,
             index: scanned.index,
+            start: scanned.start,
+            starts: Starts::default(),
             link: scanned.link,
             window: Window::default(),
             frame: Vec::new(),
@@ -136,7 +146,18 @@ impl<S: Storage> FileLog<S> {
             recovery,
         };
         log.clear_up(&scanned.leftovers, scanned.torn_bytes)?;
+        log.find_starts()?;
         Ok(log)
+    }
+
+    /// Looks for summaries with which segments begin.
+    fn find_starts(&mut self) -> Result<(), FileLogError> {
+        let (firsts, mut record): (Vec<u64>, _) = (self.index.firsts().collect(), Vec::new());
+        for first in firsts {
+            self.read_into(first, &mut record)?;
+            self.starts.note(first, &record);
+        }
+        Ok(())
     }
 
     /// Forces every record to the disk, and says which is the last there.
@@ -146,6 +167,12 @@ impl<S: Storage> FileLog<S> {
     pub fn sync(&mut self) -> Result<Option<u64>, FileLogError> {
         self.soundly(FileLog::sync_records)?;
         Ok(self.synced_sequence())
+    }
+
+    /// Where it is kept.
+    #[must_use]
+    pub fn storage(&self) -> &S {
+        &self.storage
     }
 
     /// Does so when [`Durability::Interval`] says that it is time, and says which record is the last on the disk. The interval
@@ -218,10 +245,14 @@ impl<S: Storage> FileLog<S> {
 
     fn keep(&mut self, record: &[u8]) -> Result<(), FileLogError> {
         let next = encode(self.link, record, &mut self.frame);
+        let is_start = self.config.retention == Retention::SinceSnapshot && Record::is_summary(record);
         let is_full = |segment: &Segment| segment.length + self.frame.len() as u64 > self.config.segment_size.bytes();
-        if self.index.last().is_some_and(|segment| !segment.is_empty() && is_full(segment)) {
+        if self.index.last().is_some_and(|segment| !segment.is_empty() && (is_start || is_full(segment))) {
             self.sync_records()?;
             self.begin_segment()?;
+        }
+        if is_start {
+            self.starts.note(self.link.sequence, record);
         }
         let segment = self.index.last_mut().expect("an open log has a segment");
         let file = FileName::Segment(segment.first);
@@ -272,6 +303,10 @@ impl<S: Storage> FrameLog for FileLog<S> {
             return Err(FileLogError::TooLong { sequence, bytes: record.len() });
         }
         self.soundly(|log| log.keep(record))
+    }
+
+    fn first_sequence(&self) -> u64 {
+        self.start.unwrap_or(FIRST_SEQUENCE)
     }
 
     fn next_sequence(&self) -> u64 {

@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
-use retick_core::codec::wire::{Cursor, WireError};
+use retick_core::codec::wire::{self, Cursor, WireError};
 use retick_core::digest::Digest;
 use retick_core::frame::{Frame, FrameChain, FrameError};
 use retick_core::identity::{DescriptorError, MatchDescriptor};
 use retick_core::seat::{Generation, SeatCount};
 use retick_core::tick::Tick;
 
-use super::{FIRST_SEQUENCE, FrameLog, Record};
+use super::{FIRST_SEQUENCE, FrameLog, MAX_RECORD_BYTES, Record};
+use crate::room::RoomSummary;
 
 /// Records that can't be kept, or are not what a room wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -33,6 +34,20 @@ pub enum LogError {
     /// The first record does not describe the room.
     #[error("the log does not begin with the room's creation")]
     NotCreated,
+    /// The frames before this tick were forgotten.
+    #[error("the frames before tick {frontier} of generation {} were forgotten", generation.0)]
+    Forgotten {
+        /// The generation.
+        generation: Generation,
+        /// The first tick whose frame may be there.
+        frontier: Tick,
+    },
+    /// A log can't begin with this record, or it has none of this number.
+    #[error("the log can't begin with record {sequence}")]
+    NoStart {
+        /// Its number.
+        sequence: u64,
+    },
     /// The room's descriptor is malformed.
     #[error("{0}")]
     Descriptor(#[from] DescriptorError),
@@ -70,6 +85,8 @@ pub struct MemoryLog {
     bytes: Vec<u8>,
     /// Where each record ends.
     ends: Vec<usize>,
+    /// How many records were forgotten.
+    forgotten: u64,
 }
 
 impl MemoryLog {
@@ -81,7 +98,7 @@ impl MemoryLog {
 
     /// The record of this number.
     pub fn record(&self, sequence: u64) -> Option<&[u8]> {
-        let position = usize::try_from(sequence.checked_sub(FIRST_SEQUENCE)?).ok()?;
+        let position = usize::try_from(sequence.checked_sub(self.first_sequence())?).ok()?;
         let end = *self.ends.get(position)?;
         let start = if position == 0 { 0 } else { self.ends[position - 1] };
         Some(&self.bytes[start..end])
@@ -89,22 +106,63 @@ impl MemoryLog {
 
     /// Every record with its number, in order.
     pub fn records(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        (FIRST_SEQUENCE..).map_while(|sequence| Some((sequence, self.record(sequence)?)))
+        (self.first_sequence()..).map_while(|sequence| Some((sequence, self.record(sequence)?)))
+    }
+
+    /// Forgets every record before the [`Record::Summary`] of this number.
+    ///
+    /// # Errors
+    /// [`LogError::NoStart`] when there is no summary of this number.
+    pub fn forget_before(&mut self, sequence: u64) -> Result<(), LogError> {
+        let is_start = self.record(sequence).is_some_and(Record::is_summary);
+        let position = sequence.checked_sub(self.first_sequence()).and_then(|before| usize::try_from(before).ok());
+        let position = position.filter(|_| is_start).ok_or(LogError::NoStart { sequence })?;
+        let start = position.checked_sub(1).map_or(0, |last| self.ends[last]);
+        self.bytes.drain(..start);
+        self.ends.drain(..position);
+        self.ends.iter_mut().for_each(|end| *end -= start);
+        self.forgotten += position as u64;
+        Ok(())
     }
 
     /// The confirmed frames of every generation in order, each checked against its frame chain.
     ///
     /// # Errors
-    /// [`LogError::NotCreated`] and [`LogError::Descriptor`] when the log does not begin with a room.
+    /// [`LogError::Forgotten`] when the log has forgotten the first of them, [`LogError::NotCreated`] and [`LogError::Descriptor`]
+    /// when it does not begin with a room.
     pub fn frames(&self) -> Result<LogFrames<'_>, LogError> {
-        let first = self.record(FIRST_SEQUENCE).ok_or(LogError::NotCreated)?;
-        let Ok(Record::Created { descriptor, .. }) = Record::decode(first) else {
-            return Err(LogError::NotCreated);
+        match self.first()? {
+            Record::Summary { generation, frontier, .. } => Err(LogError::Forgotten { generation, frontier }),
+            _ => self.kept_frames(),
+        }
+    }
+
+    /// Those of them that the log has not forgotten, checked from the chain's head on that its first record holds.
+    ///
+    /// # Errors
+    /// [`LogError::NotCreated`], [`LogError::Record`] and [`LogError::Descriptor`] when the log does not begin with a room.
+    pub fn kept_frames(&self) -> Result<LogFrames<'_>, LogError> {
+        let sequence = self.first_sequence();
+        let (descriptor, start) = match self.first()? {
+            Record::Created { descriptor, .. } => (MatchDescriptor::from_bytes(descriptor)?, None),
+            Record::Summary { frontier, head, room, .. } => {
+                let summary: Result<RoomSummary<'_>, _> = wire::decode(room, MAX_RECORD_BYTES);
+                let summary = summary.map_err(|error| LogError::Record { sequence, error })?;
+                (MatchDescriptor::from_bytes(summary.descriptor())?, Some((frontier, head)))
+            }
+            _ => return Err(LogError::NotCreated),
         };
-        let descriptor = MatchDescriptor::from_bytes(descriptor)?;
         let (seats, generation) = (descriptor.seats(), descriptor.generation());
-        let chain = FrameChain::new(&descriptor);
-        Ok(LogFrames { log: self, sequence: FIRST_SEQUENCE, seats, generation, chain, next: Tick::ZERO })
+        let (next, chain) = match start {
+            None => (Tick::ZERO, FrameChain::new(&descriptor)),
+            Some((frontier, head)) => (frontier, FrameChain::from_head(head)),
+        };
+        Ok(LogFrames { log: self, sequence, seats, generation, chain, next })
+    }
+
+    fn first(&self) -> Result<Record<'_>, LogError> {
+        let first = self.record(self.first_sequence()).ok_or(LogError::NotCreated)?;
+        Record::decode(first).map_err(|_| LogError::NotCreated)
     }
 }
 
@@ -121,8 +179,12 @@ impl FrameLog for MemoryLog {
         Ok(())
     }
 
+    fn first_sequence(&self) -> u64 {
+        FIRST_SEQUENCE + self.forgotten
+    }
+
     fn next_sequence(&self) -> u64 {
-        FIRST_SEQUENCE + self.ends.len() as u64
+        self.first_sequence() + self.ends.len() as u64
     }
 
     fn read_into(&mut self, sequence: u64, out: &mut Vec<u8>) -> Result<bool, LogError> {

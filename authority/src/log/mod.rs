@@ -48,10 +48,16 @@ pub trait FrameLog {
     /// When the record is not the next one, or could not be kept.
     fn append(&mut self, sequence: u64, record: &[u8]) -> Result<(), Self::Error>;
 
+    /// The sequence number of the first record that is still there: another than [`FIRST_SEQUENCE`] once the log has forgotten
+    /// the ones before a [`Record::Summary`].
+    fn first_sequence(&self) -> u64 {
+        FIRST_SEQUENCE
+    }
+
     /// The sequence number that the next record must have.
     fn next_sequence(&self) -> u64;
 
-    /// Replaces `out` by the record of this number, and says whether there is one.
+    /// Replaces `out` by the record of this number, and says whether there is one. One that was forgotten is not there.
     ///
     /// # Errors
     /// When the record could not be read.

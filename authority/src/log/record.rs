@@ -27,6 +27,9 @@ pub(crate) const MAX_FRAME_BYTES: usize =
 const _: () = assert!(MAX_RECORD_BYTES > MAX_FRAME_BYTES + 64, "a frame's record fits");
 const _: () = assert!(MAX_RECORD_BYTES > MAX_DESCRIPTOR_BYTES + 1024, "the first record fits");
 
+/// The first byte of a summary, so that no other record is decoded to see that it is none.
+const SUMMARY_TAG: u8 = 17;
+
 /// One thing that a room must not forget (A12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub enum Record<'a> {
@@ -163,6 +166,24 @@ pub enum Record<'a> {
         /// Why.
         cause: ClosedCause,
     },
+    /// All that the records before this one say of the room, so that they are not needed any more: a log may begin with it (A7).
+    Summary {
+        /// The generation.
+        generation: Generation,
+        /// The first tick without a frame.
+        frontier: Tick,
+        /// The frame chain's head before that tick.
+        head: Digest,
+        /// The room without its frames, its secret among it. [`Room::restore`](crate::room::Room::restore) reads it.
+        room: &'a [u8],
+    },
+    /// Two reports of a state differed (A8): no result of this generation is agreed any more.
+    Desync {
+        /// The generation.
+        generation: Generation,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
 }
 
 impl<'a> Record<'a> {
@@ -176,11 +197,33 @@ impl<'a> Record<'a> {
         matches!(Record::decode(bytes), Ok(Record::Frame { .. }))
     }
 
+    /// Whether `bytes` are a [`Record::Summary`], which a log can begin with.
+    #[must_use]
+    pub fn is_summary(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&SUMMARY_TAG) && matches!(Record::decode(bytes), Ok(Record::Summary { .. }))
+    }
+
     /// The record that `bytes` are.
     ///
     /// # Errors
     /// [`WireError`] when they are longer than [`MAX_RECORD_BYTES`], malformed or not canonical.
     pub fn decode(bytes: &'a [u8]) -> Result<Record<'a>, WireError> {
         wire::decode(bytes, MAX_RECORD_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_a_summary_is_known_by_its_first_byte() {
+        let (generation, frontier, head) = (Generation(0), Tick::ZERO, Digest::of(b"head"));
+        let mut bytes = Vec::new();
+        Record::Summary { generation, frontier, head, room: b"room" }.encode_into(&mut bytes);
+        assert!(Record::is_summary(&bytes) && !Record::is_summary(&bytes[..bytes.len() - 1]));
+        bytes.clear();
+        Record::Closed { cause: ClosedCause::Requested }.encode_into(&mut bytes);
+        assert!(!Record::is_summary(&bytes) && !Record::is_summary(b""));
     }
 }

@@ -21,7 +21,8 @@ impl Room {
     /// Sends the next pieces of history. A connection that has all of it gets every later release like anyone else.
     pub(super) fn send_history(&mut self) {
         let now = self.clock.time();
-        if now < self.next_catch_up {
+        // What waits for the log is not made more.
+        if now < self.next_catch_up || self.outbox.is_held_up() {
             return;
         }
         self.next_catch_up = now.plus_nanos(CATCH_UP_INTERVAL_NANOS);

@@ -90,14 +90,19 @@ impl Room {
         self.numbered().find(|(_, slot)| owns(slot)).map(|(seat, _)| seat)
     }
 
-    /// Claims the lowest seat that nobody had, else one that was given up, else a bot's, as far as the policy lets it.
+    /// Claims the lowest seat that nobody had, else one that was given up, else a bot's, as far as the policy lets it. A bot that plays
+    /// for somebody who may come back is the last to give way.
     fn claim(&mut self, connection: ConnectionId, player: Option<PlayerId>) -> Result<Seat, Refusal> {
         let full = Refusal::Full { seats: self.seat_count() };
-        let lowest = |state| {
-            let fits = |slot: &SeatSlot| slot.state() == state && self.is_claimable(slot);
-            self.numbered().find(|(_, slot)| fits(slot)).map(|(seat, _)| seat)
+        let rank = |slot: &SeatSlot| match slot.state() {
+            SeatState::Free => 0,
+            SeatState::Vacated => 1,
+            _ if slot.holder.is_none() => 2,
+            _ => 3,
         };
-        let seat = [SeatState::Free, SeatState::Vacated, SeatState::Bot].into_iter().find_map(lowest).ok_or(full)?;
+        let claimable = self.numbered().filter(|(_, slot)| self.is_claimable(slot));
+        let best = claimable.min_by_key(|(seat, slot)| (rank(slot), *seat)).map(|(seat, _)| seat);
+        let seat = best.ok_or(full)?;
         let claim = ClaimId(self.next_claim);
         self.next_claim += 1;
         let slot = &mut self.seats[seat.index()];
@@ -122,14 +127,16 @@ impl Room {
         let Some(holder) = &mut slot.holder else { return Err(Refusal::Token) };
         holder.epoch = epoch.unwrap_or(holder.epoch);
         if !matches!(holder.hold, Hold::Active(_)) {
-            // Whoever did not take part yet verifies the greeting again, and says so.
-            holder.hold = Hold::Joining;
+            // Whoever did not take part yet verifies the greeting again, and says so. Its vote was the old transport's.
+            (holder.hold, holder.wants_start) = (Hold::Joining, true);
         }
         holder.awaited = restarting;
         // A token that its owner may not have received is not counted as one: it is given out again.
         holder.rotation = holder.proven.saturating_add(1);
         let Holder { rotation, proven, epoch, .. } = *holder;
         let superseded = slot.connection.replace(connection);
+        // Another machine of the same player numbers its commands anew.
+        slot.last_command = None;
         slot.grace_end = None;
         self.update_next_activation();
         self.outbox.persist(&Record::Resumed { seat, rotation, proven, epoch });

@@ -87,6 +87,8 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use retick_core::tick::TickRate;
+
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -106,6 +108,23 @@ mod tests {
         assert_eq!(clock.time(), RoomTime(2 * CLOCK_CLAMP_NANOS));
         clock.advance(past.plus_nanos(5));
         assert_eq!(clock.time(), RoomTime(2 * CLOCK_CLAMP_NANOS + 5));
+    }
+
+    #[test]
+    fn t03d_a_day_has_its_steps_whatever_the_size_of_a_call() {
+        let day = 24 * 3_600 * SECOND;
+        // At 144 calls a second, every 16 ms, and every 7 ms.
+        for (calls, nanos) in
+            [(24 * 3_600 * 144, SECOND / 144), (day / 16_000_000, 16_000_000), (day / 7_000_000, 7_000_000)]
+        {
+            let mut clock = Clock::default();
+            let at = |call: u64| if nanos == SECOND / 144 { call * SECOND / 144 } else { call * nanos };
+            (0..=calls).for_each(|call| clock.advance(Moment::from_nanos(at(call))));
+            for (rate, steps) in [(TickRate::Hz60, 5_184_000), (TickRate::Hz120, 10_368_000u64)] {
+                let found = rate.tick_at(clock.time().since(RoomTime::default())).index();
+                assert!(found.abs_diff(steps) <= 1, "{found} steps where {steps} belong, {nanos} ns a call");
+            }
+        }
     }
 
     #[test]

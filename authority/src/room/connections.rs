@@ -14,6 +14,10 @@ use super::event::ConnectionId;
 /// Most connections at once; each further one is refused. Seats and as many again for newcomers and returners.
 pub const MAX_CONNECTIONS: usize = 1024;
 
+/// Most messages in which one connection may give frames back (A12): twice as many as a client's longest tail takes. Each may cost as
+/// much as a mebibyte of hashing.
+pub const MAX_TAIL_MESSAGES: u8 = 64;
+
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stage {
@@ -60,6 +64,10 @@ pub(super) struct Connection {
     pub(super) budget: TokenBucket,
     /// Who it is, when whoever stands before the room knows (V1).
     pub(super) player: Option<PlayerId>,
+    /// Whether it is the room's own referee (A13).
+    pub(super) is_referee: bool,
+    /// How often it may still give frames back (A12).
+    pub(super) tails_left: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -82,8 +90,9 @@ impl Connections {
     }
 
     pub(super) fn insert(&mut self, id: ConnectionId, deadline: RoomTime, now: Moment) {
+        let (stage, tails_left) = (Stage::Greeting { deadline }, MAX_TAIL_MESSAGES);
         let budget = TokenBucket::full(self.messages_per_second, now);
-        self.by_id.insert(id, Connection { stage: Stage::Greeting { deadline }, budget, player: None });
+        self.by_id.insert(id, Connection { stage, budget, player: None, is_referee: false, tails_left });
     }
 
     pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
@@ -126,10 +135,25 @@ impl Connections {
         self.by_id.iter().filter(move |(_, connection)| live(connection)).map(|(id, _)| *id)
     }
 
-    /// How many watch without a seat.
+    /// Whether this one was let in without a seat.
+    pub(super) fn watches(&self, id: ConnectionId) -> bool {
+        self.by_id.get(&id).is_some_and(|connection| matches!(connection.stage, Stage::Watching { .. }))
+    }
+
+    /// How many watch without a seat, but for the referee.
     pub(super) fn observer_count(&self) -> usize {
-        let watches = |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. });
+        let watches =
+            |connection: &&Connection| matches!(connection.stage, Stage::Watching { .. }) && !connection.is_referee;
         self.by_id.values().filter(watches).count()
+    }
+
+    /// The feeds of everyone who was let in, and whether each only watches.
+    pub(super) fn watched_feeds_mut(&mut self) -> impl Iterator<Item = (ConnectionId, bool, &mut Feed)> {
+        self.by_id.iter_mut().filter_map(|(id, connection)| match &mut connection.stage {
+            Stage::Seated { feed, .. } => Some((*id, false, feed)),
+            Stage::Watching { feed, .. } => Some((*id, true, feed)),
+            Stage::Greeting { .. } => None,
+        })
     }
 
     /// The feeds of everyone who was let in.

@@ -138,6 +138,28 @@ pub enum RoomEvent {
         /// The state: `n` for `S(n)`.
         tick: Tick,
     },
+    /// Both sides of a desync were asked where their states differ, which is [`Room::desync_finding`](super::Room::desync_finding)'s to
+    /// tell (A8).
+    DesyncSearched {
+        /// The state whose reports differ: `n` for `S(n)`.
+        tick: Tick,
+        /// The state that differs first, as far as that is known, and where in it.
+        found: Option<(Tick, u64)>,
+    },
+    /// The referee contradicts a seat (A13). At most one event for each seat and state.
+    SeatWrong {
+        /// The seat.
+        seat: Seat,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
+    /// A seat goes on from the referee's state (A13).
+    SeatRepaired {
+        /// The seat.
+        seat: Seat,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+    },
     /// The room was restored, and goes on with what its log and its clients had (A12).
     Recovered {
         /// The first tick that is confirmed in this run.

@@ -26,6 +26,11 @@ impl<T> Fifo<T> {
         &mut self.items
     }
 
+    /// How many items were not taken.
+    pub(super) fn waiting(&self) -> usize {
+        self.items.len() - self.taken
+    }
+
     /// Takes the first `count` items.
     pub(super) fn take(&mut self, count: usize) -> &[T] {
         let start = self.taken;

@@ -52,8 +52,12 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn new(seats: SeatCount) -> History {
-        let (first, frontier) = (Tick::ZERO, Tick::ZERO);
-        History { seats, first, frontier, segments: VecDeque::new(), spare: Vec::new(), bytes: 0 }
+        History::starting_at(seats, Tick::ZERO)
+    }
+
+    /// One of which nothing before `tick` is there any more.
+    pub(super) fn starting_at(seats: SeatCount, tick: Tick) -> History {
+        History { seats, first: tick, frontier: tick, segments: VecDeque::new(), spare: Vec::new(), bytes: 0 }
     }
 
     /// The first tick without a frame.

@@ -10,6 +10,7 @@ use super::Room;
 use super::event::{ConnectionId, RoomEvent};
 use super::inputs::Delivery;
 use super::reports::Reported;
+use crate::log::Record;
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,9 @@ impl Room {
         // Whatever it is, its sender has received the greeting, and the token in it.
         self.prove_token(seat);
         match ClientMessage::decode(bytes) {
+            Ok(ref message) if is_request(message) && !self.seats[seat.index()].request_budget.take(now) => {
+                self.stats.refused_requests += 1;
+            }
             Ok(ClientMessage::Inputs(inputs)) => self.handle_inputs(seat, &inputs),
             Ok(ClientMessage::Ping { sent_micros, rollbacks }) => {
                 self.seats[seat.index()].report_rollbacks(rollbacks);
@@ -56,6 +60,7 @@ impl Room {
                 self.handle_result(seat, generation, tick, result);
             }
             Ok(ClientMessage::Tail(frames)) => self.handle_tail(from.connection, Some(seat), &frames),
+            Ok(ClientMessage::Answer { inquiry, ref answer }) => self.handle_answer(from.connection, inquiry, answer),
             Ok(ref message) if is_transfer(message) => {
                 if let Err(reason) = self.handle_transfer(from.connection, message) {
                     self.stats.malformed_messages += u64::from(reason == CloseReason::Malformed);
@@ -109,21 +114,27 @@ impl Room {
             Reported::Refused
         };
         match reported {
-            Reported::Kept => self.judge_snapshots(tick),
+            Reported::Kept => {
+                self.judge_snapshots(tick);
+                self.judge_reports(tick);
+            }
             Reported::Duplicate => {}
             Reported::Refused => self.seats[seat.index()].stats.refused_reports += 1,
             Reported::Desync => {
                 self.judge_snapshots(tick);
                 self.announce_desync(generation, tick);
+                self.judge_reports(tick);
             }
         }
     }
 
-    fn announce_desync(&mut self, generation: Generation, tick: Tick) {
+    pub(super) fn announce_desync(&mut self, generation: Generation, tick: Tick) {
         self.stats.desyncs += 1;
+        self.outbox.persist(&Record::Desync { generation, tick });
         let values = List(self.reports.values(tick).to_vec());
         self.outbox.transmit(self.connections.greeted(), &RoomMessage::Desync { generation, tick, values });
         self.outbox.event(RoomEvent::Desync { tick });
+        self.look_into(tick);
     }
 
     /// A9: rejected commands are counted, never answered one by one.
@@ -136,7 +147,7 @@ impl Room {
             && request.payload.len() <= most
             && in_order
             && slot.takes_part();
-        if !valid || self.commands.is_full(request.payload.len()) || !slot.command_budget.take(now) {
+        if !valid || self.commands.is_full(seat, request.payload.len()) || !slot.command_budget.take(now) {
             slot.stats.counters.rejected_commands += 1;
             return;
         }
@@ -147,13 +158,25 @@ impl Room {
     /// A9: to everyone else who was greeted; never in a frame.
     fn handle_ephemeral(&mut self, from: Sender, payload: &[u8], now: Moment) {
         let slot = &mut self.seats[from.seat.index()];
-        if !slot.ephemeral_budget.take(now) {
+        if !slot.ephemeral_budget.take(now) || self.outbox.is_held_up() {
             slot.stats.dropped_ephemerals += 1;
             return;
         }
         let others = self.connections.greeted().filter(|id| *id != from.connection);
         self.outbox.transmit(others, &RoomMessage::Ephemeral { seat: from.seat, payload });
     }
+}
+
+/// Whether a message asks for what everyone is told of, so that it has a rate of its own (A11).
+const fn is_request(message: &ClientMessage<'_>) -> bool {
+    matches!(
+        message,
+        ClientMessage::Vote { .. }
+            | ClientMessage::Start
+            | ClientMessage::Pause { .. }
+            | ClientMessage::Reconfigure { .. }
+            | ClientMessage::Result { .. }
+    )
 }
 
 /// Whether a message is part of a snapshot's way (A7).

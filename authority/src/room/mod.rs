@@ -4,7 +4,9 @@
 //! says who gets a seat, `messages` takes what players send and `observers` what onlookers do, `confirm` makes frames, `catch_up`
 //! replays them to who was away, `donation` takes snapshots from clients and gives them to newcomers, `transitions` changes who
 //! drives a seat, `departures` ends connections, seats and the room, `restore` makes a room of its log and `recovery` takes back
-//! what the log lacks, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect` says what there is; the other
+//! what the log lacks, `summary` makes the log's older records unneeded, `inquiries` asks where the states of a desync differ,
+//! `referee` is the word of the room's own simulation, `life`, `reconfigure`, `settlement` and `roster` are a match's life, `inspect`
+//! says what there is; the other
 //! files hold the parts that these work on.
 //!
 //! Who has another game loaded is not let in, and is told why. The [crate's page](crate) plays a whole match.
@@ -61,6 +63,7 @@ mod fifo;
 mod greeting;
 mod history;
 mod inputs;
+mod inquiries;
 mod inspect;
 mod life;
 mod line;
@@ -70,6 +73,7 @@ mod outbox;
 mod policy;
 mod reconfigure;
 mod recovery;
+mod referee;
 mod release;
 mod replay;
 mod reports;
@@ -81,34 +85,37 @@ mod settlement;
 mod stats;
 #[cfg(test)]
 mod steady_state;
+mod summary;
 mod transitions;
 
 pub use catch_up::{CATCH_UP_INTERVAL_NANOS, MAX_CATCH_UP_CHUNKS_PER_CALL, MAX_CATCH_UP_CHUNKS_PER_CONNECTION};
 pub use clock::{CLOCK_CLAMP_NANOS, MAX_TIMEOUT_INTERVAL_NANOS};
 pub use commands::{
     COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME, MAX_QUEUED_COMMAND_BYTES,
-    MAX_QUEUED_COMMANDS,
+    MAX_QUEUED_COMMANDS, REQUESTS_PER_SECOND,
 };
 pub use config::{
     DEFAULT_CHECKSUM_CADENCE_TICKS, DEFAULT_GRACE_MILLIS, DEFAULT_GREETING_MILLIS, DEFAULT_HARD_TOLERANCE_TICKS,
     DEFAULT_MAX_OBSERVERS, DEFAULT_MESSAGES_PER_SECOND, Durability, MAX_CHECKSUM_CADENCE_TICKS, RoomConfig,
     RoomConfigError, RoomSettings,
 };
-pub use connections::MAX_CONNECTIONS;
+pub use connections::{MAX_CONNECTIONS, MAX_TAIL_MESSAGES};
 pub use donation::{
     CHECKED_BLOCKS_PER_CALL, DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES,
     DEFAULT_MAX_SNAPSHOT_BYTES, DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS,
     DEFAULT_TRANSFER_TIMEOUT_MILLIS, DELIVERY_WINDOW_CHUNKS, DONATION_RETRY_MILLIS, DonationConfig, DonationStatus,
-    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_SNAPSHOT_ATTEMPTS,
-    MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
+    KeptSnapshot, MAX_DELIVERIES, MAX_DONATION_MILLIS, MAX_KEPT_SNAPSHOTS, MAX_OBSERVER_DELIVERIES,
+    MAX_REPAIRS_PER_SEAT, MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL, MAX_TRANSFER_BYTES,
 };
 pub use event::{CloseCause, ClosedCause, ConnectionId, Output, RoomEvent, VacancyCause};
 pub use history::SEGMENT_FRAMES;
+pub use inquiries::{INQUIRY_INTERVAL_MILLIS, INQUIRY_TIMEOUT_MILLIS};
 pub use life::{PauseError, StartError};
-pub use outbox::MAX_UNPERSISTED_RECORDS;
+pub use outbox::{MAX_HELD_BYTES, MAX_UNPERSISTED_RECORDS};
 pub use policy::{MAX_COUNTDOWN_MILLIS, OnLeave, PausePolicy, ReconfigurePolicy, SeatPolicy, StartPolicy};
 pub use reconfigure::{RECONFIGURE_INTERVAL_MILLIS, RECONFIGURE_WAIT_MILLIS, ReconfigureError};
 pub use recovery::RECOVERY_WINDOW_MILLIS;
+pub use referee::VERDICT_MILLIS;
 pub use release::{MAX_FRAMES_PER_RELEASE, RELEASE_BYTES};
 pub use reports::{MAX_REPORT_TICKS, Verification};
 pub use restore::{RecordError, RestoreError};
@@ -116,6 +123,7 @@ pub use seats::SeatState;
 pub use secrets::RoomSecret;
 pub use settlement::MatchSettlement;
 pub use stats::{RoomStats, SeatStats};
+pub(crate) use summary::RoomSummary;
 pub use transitions::{ACTIVATION_LEAD_MILLIS, BotLease, BotLeaseId, SeatError, SeatTransition};
 
 use alloc::vec::Vec;
@@ -132,8 +140,10 @@ use donation::Donation;
 use fences::Fences;
 use history::History;
 use inputs::InputBuffer;
+use inquiries::Inquiries;
 use outbox::Outbox;
 use recovery::Recovery;
+use referee::Refereeing;
 use release::Release;
 use reports::Reports;
 use seats::SeatSlot;
@@ -159,7 +169,8 @@ use settlement::Results;
 ///
 /// Every moment is the caller's monotonic time; one before the last counts as the last. The room's own clock runs from the
 /// caller's moments, but moves in `handle_timeout` alone, and where a pause ends, and by at most [`CLOCK_CLAMP_NANOS`] a call
-/// (A1). Ticks, graces and greetings are measured on it. A driver that sleeps longer than `next_timeout` says slows the room down.
+/// (A1). Ticks, graces and greetings are measured on it; ticks stand still in a pause, and while
+/// [too many records](MAX_UNPERSISTED_RECORDS) wait. A driver that sleeps longer than `next_timeout` says slows the room down.
 ///
 /// # Errors of peers
 ///
@@ -201,6 +212,8 @@ pub struct Room {
     results: Results,
     history: History,
     donation: Donation,
+    inquiries: Inquiries,
+    refereeing: Refereeing,
     chain: FrameChain,
     fences: Fences,
     /// The frame being made, and the one before it.
@@ -270,18 +283,20 @@ impl Room {
             is_locked: false,
             roster_changed: false,
             connections: Connections::new(config.message_budget()),
-            commands: CommandQueue::default(),
+            commands: CommandQueue::new(descriptor.seats()),
             reports: Reports::new(config.rules.checksum_cadence_ticks),
             results: Results::default(),
             history: History::new(descriptor.seats()),
             donation: Donation::default(),
+            inquiries: Inquiries::default(),
+            refereeing: Refereeing::default(),
             chain: FrameChain::new(descriptor),
             fences: Fences::default(),
             current: frame(),
             previous: frame(),
             release: Release::default(),
             replayed: [frame(), frame()],
-            outbox: Outbox::new(config.durability),
+            outbox: Outbox::new(config.durability, look_ahead),
             stats: RoomStats::default(),
             config,
         })
@@ -354,15 +369,29 @@ impl Room {
         if self.phase == Phase::Closed {
             return;
         }
-        self.clock.advance(now);
+        self.advance_clock(now);
         self.expire_greetings();
         self.end_recovery_if_due();
         self.expire_graces();
         self.begin_overdue();
         self.confirm_due();
         self.run_donation();
+        self.check_verdict();
+        self.check_inquiries();
         self.send_history();
         self.send_roster_if_changed();
+    }
+
+    /// Moves the room's clock. That of the match stands still while too many records wait: what nobody can be told of is not played
+    /// either, by substitutes for everyone (A1).
+    fn advance_clock(&mut self, now: Moment) {
+        let before = self.clock.time();
+        self.clock.advance(now);
+        if let Phase::Running { origin } = &mut self.phase
+            && self.outbox.is_saturated()
+        {
+            *origin = origin.plus_nanos(self.clock.time().since(before).as_nanos());
+        }
     }
 
     /// The log has kept every record up to this number (A12).
@@ -418,6 +447,7 @@ impl Room {
     /// Where the generation's clock would be now, if it runs.
     fn room_clock(&self) -> Option<RoomClock> {
         let position = match self.phase {
+            Phase::Running { origin } if self.outbox.is_saturated() => self.clock.time().since(origin),
             Phase::Running { origin } => self.clock.present().since(origin),
             Phase::Paused { position } => position,
             Phase::Lobby | Phase::Restarting { .. } | Phase::Recovering | Phase::Closed => return None,

@@ -10,9 +10,12 @@ use super::event::{CloseCause, ConnectionId, Output, RoomEvent};
 use super::fifo::Fifo;
 use crate::log::{FIRST_SEQUENCE, Record};
 
-/// Most records that may wait for [`Room::handle_persisted`](super::Room::handle_persisted) before the room confirms no further
-/// tick. Only with [`Durability::EveryFrame`].
+/// Most records that may wait for [`Room::handle_persisted`](super::Room::handle_persisted) before the match's clock stands still; with
+/// [`Durability::Interval`], where frames don't wait for their records, behind one that something waits for. It stands still earlier
+/// where a seat may not buffer inputs for so many ticks (A4): nobody has inputs for ticks beyond, while nothing is heard of the room.
 pub const MAX_UNPERSISTED_RECORDS: u64 = 1024;
+/// Once so many bytes wait for a record, ephemerals are dropped, and no history is sent.
+pub const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Number of "no record": lies before the first.
 const NOTHING: u64 = FIRST_SEQUENCE - 1;
@@ -66,6 +69,11 @@ impl Lane {
         bytes.len() - before
     }
 
+    /// Bytes of the outputs that were not taken.
+    fn waiting_bytes(&self) -> usize {
+        self.bytes.waiting()
+    }
+
     fn is_open(&self, persisted: u64) -> bool {
         self.entries.front().is_some_and(|entry| entry.after <= persisted)
     }
@@ -87,6 +95,8 @@ impl Lane {
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
     durability: Durability,
+    /// Most records that may wait.
+    max_unpersisted: u64,
     recorded: u64,
     /// The last record that is not a frame.
     recorded_beside_frames: u64,
@@ -97,10 +107,12 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn new(durability: Durability) -> Outbox {
+    /// An outbox of a room whose seats may buffer inputs for so many ticks.
+    pub(super) fn new(durability: Durability, look_ahead_ticks: u64) -> Outbox {
         let lane = Lane::default;
         Outbox {
             durability,
+            max_unpersisted: look_ahead_ticks.clamp(1, MAX_UNPERSISTED_RECORDS),
             recorded: NOTHING,
             recorded_beside_frames: NOTHING,
             persisted: NOTHING,
@@ -167,9 +179,24 @@ impl Outbox {
         self.persisted = self.persisted.max(sequence.min(self.recorded));
     }
 
-    /// Whether so many records wait that no further tick may be confirmed.
+    /// Whether so many records wait, or so many were added since the one that holds everything up, that no further tick may be
+    /// confirmed.
     pub(super) fn is_saturated(&self) -> bool {
-        self.durability == Durability::EveryFrame && self.recorded - self.persisted >= MAX_UNPERSISTED_RECORDS
+        let waited_for = match self.durability {
+            Durability::None => None,
+            Durability::EveryFrame => Some(self.persisted),
+            Durability::Interval => {
+                self.ordered.entries.front().map(|first| first.after).filter(|after| *after > self.persisted)
+            }
+        };
+        waited_for.is_some_and(|waited_for| self.recorded - waited_for >= self.max_unpersisted)
+    }
+
+    /// Whether so much waits for a record that nothing is added which can be spared.
+    pub(super) fn is_held_up(&self) -> bool {
+        !self.ordered.entries.is_empty()
+            && !self.ordered.is_open(self.persisted)
+            && self.ordered.waiting_bytes() >= MAX_HELD_BYTES
     }
 
     pub(super) fn poll(&mut self) -> Option<Output<'_>> {
@@ -221,7 +248,7 @@ mod tests {
 
     #[test]
     fn a12_what_depends_on_a_record_waits_for_it_and_nothing_else_does() {
-        let mut outbox = Outbox::new(Durability::EveryFrame);
+        let mut outbox = Outbox::new(Durability::EveryFrame, 1024);
         outbox.transmit([ONE], &closing());
         outbox.persist(&RECORD);
         outbox.event(EVENT);
@@ -247,7 +274,7 @@ mod tests {
 
     #[test]
     fn a12_without_durability_nothing_waits_and_records_come_first() {
-        let mut outbox = Outbox::new(Durability::None);
+        let mut outbox = Outbox::new(Durability::None, 1024);
         outbox.event(EVENT);
         let seat = Seat::new(0).expect("valid");
         outbox.persist(&Record::Disconnected { seat });
@@ -260,7 +287,7 @@ mod tests {
 
     #[test]
     fn a12_with_an_interval_frames_wait_for_no_record_of_their_own() {
-        let mut outbox = Outbox::new(Durability::Interval);
+        let mut outbox = Outbox::new(Durability::Interval, 1024);
         let frame = Record::Frame { tick: Tick::ZERO, frame: b"frame", head: Digest::of(b"head") };
         outbox.persist(&frame);
         outbox.event(EVENT);
@@ -277,7 +304,7 @@ mod tests {
 
     #[test]
     fn a12_the_room_waits_for_a_log_that_is_too_far_behind() {
-        let mut outbox = Outbox::new(Durability::EveryFrame);
+        let mut outbox = Outbox::new(Durability::EveryFrame, 1024);
         for number in 1..=MAX_UNPERSISTED_RECORDS {
             assert!(!outbox.is_saturated(), "{number}");
             outbox.persist(&RECORD);

@@ -89,13 +89,14 @@ impl Room {
     pub(super) fn set_generation(&mut self, descriptor: MatchDescriptor) {
         let generation = descriptor.generation();
         self.reset_donation();
+        self.reset_inquiries();
         self.chain = FrameChain::new(&descriptor);
         self.descriptor_bytes = descriptor.to_bytes();
         self.history = History::new(descriptor.seats());
         self.reports = Reports::new(self.config.rules.checksum_cadence_ticks);
         self.results = Results::default();
         self.fences.forget_frames();
-        self.commands = CommandQueue::default();
+        self.commands = CommandQueue::new(descriptor.seats());
         self.release.clear();
         for frame in [&mut self.current, &mut self.previous] {
             *frame = Frame::new(generation, Tick::ZERO);

@@ -130,7 +130,13 @@ impl Room {
 
     /// Frames that a client gives back. Once the window is over they come too late, and it is told so otherwise.
     pub(super) fn handle_tail(&mut self, connection: ConnectionId, seat: Option<Seat>, frames: &Frames<'_>) {
-        let Room { recovery: Some(recovery), keys, config, fences, .. } = self else { return };
+        let Room { recovery: Some(recovery), keys, config, fences, connections, stats, .. } = self else { return };
+        let Some(peer) = connections.get_mut(connection) else { return };
+        let Some(left) = peer.tails_left.checked_sub(1) else {
+            stats.unproved_tails += 1;
+            return;
+        };
+        peer.tails_left = left;
         let (generation, seats) = (config.descriptor.generation(), config.descriptor.seats());
         let prover = Prover { generation, seats, fence: fences.current(), keys };
         match recovery.proved.offer(frames, &prover) {

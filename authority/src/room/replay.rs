@@ -1,6 +1,6 @@
 //! Replaying a log's records (A12). Whatever contradicts the records before it is refused.
 
-use retick_core::codec::wire::Cursor;
+use retick_core::codec::wire::{self, Cursor};
 use retick_core::digest::Digest;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{ControlEpoch, Generation, Seat};
@@ -12,9 +12,10 @@ use super::config::Durability;
 use super::event::ClosedCause;
 use super::restore::RecordError;
 use super::seats::{ClaimEnd, Driver, Hold, SeatSlot};
+use super::summary::RoomSummary;
 use super::transitions::{BotLeaseId, NewDriver, SeatTransition};
 use super::{Phase, Room};
-use crate::log::Record;
+use crate::log::{MAX_RECORD_BYTES, Record};
 
 /// A room on its way out of its log.
 pub(super) struct Replay {
@@ -26,18 +27,29 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(first: &Record<'_>) -> Result<Replay, RecordError> {
-        let Record::Created { descriptor, secret, settings } = *first else {
-            return Err(RecordError::NotCreated);
+        let (room, durability) = match *first {
+            Record::Created { descriptor, secret, settings } => {
+                let config = settings.with(MatchDescriptor::from_bytes(descriptor)?);
+                (Room::assemble(config, secret)?, settings.durability)
+            }
+            Record::Summary { generation, frontier, head, room } => {
+                let summary: RoomSummary<'_> = wire::decode(room, MAX_RECORD_BYTES)?;
+                (Room::of_summary(&summary, (generation, frontier, head))?, summary.durability())
+            }
+            _ => return Err(RecordError::NotCreated),
         };
-        let config = settings.with(MatchDescriptor::from_bytes(descriptor)?);
-        let durability = config.durability;
-        Ok(Replay { room: Room::assemble(config, secret)?, durability, ended: None })
+        Ok(Replay { room, durability, ended: None })
     }
 
     pub(super) fn apply(&mut self, record: &Record<'_>) -> Result<(), RecordError> {
         require(self.ended.is_none())?;
         match *record {
             Record::Created { .. } => return Err(RecordError::Contradiction),
+            Record::Summary { generation, frontier, head, room } => {
+                // It says what the records before it say.
+                require((generation, frontier, head) == self.room.place())?;
+                require(room == self.room.summary(self.durability))?;
+            }
             Record::Claimed { seat, claim, epoch, player } => {
                 self.take_claim(claim)?;
                 let slot = self.slot(seat)?;
@@ -110,6 +122,11 @@ impl Replay {
                 self.durability = durability;
             }
             Record::Closed { cause } => self.ended = Some(cause),
+            Record::Desync { generation, tick } => {
+                self.check_generation(generation)?;
+                require(tick <= self.room.frontier())?;
+                self.room.reports.restore_desync();
+            }
         }
         Ok(())
     }
@@ -188,10 +205,12 @@ impl Replay {
             return Err(RecordError::Chain { expected, found });
         }
         core::mem::swap(&mut room.current, &mut room.previous);
+        // A log holds the whole match, and a room no more than it may.
+        room.forget_history(None);
         Ok(())
     }
 }
 
-fn require(holds: bool) -> Result<(), RecordError> {
+pub(super) fn require(holds: bool) -> Result<(), RecordError> {
     if holds { Ok(()) } else { Err(RecordError::Contradiction) }
 }

@@ -17,7 +17,7 @@ use super::replay::Replay;
 use super::seats::SeatSlot;
 use super::transitions::NewDriver;
 use super::{Phase, Room};
-use crate::log::{FIRST_SEQUENCE, FrameLog, Record};
+use crate::log::{FrameLog, Record};
 
 /// A log that no room can be made of.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -53,8 +53,8 @@ pub enum RecordError {
     /// It is malformed.
     #[error("{0}")]
     Malformed(#[from] WireError),
-    /// It is the first, and not a room's creation.
-    #[error("the log does not begin with a room's creation")]
+    /// It is the first, and neither a room's creation nor its summary.
+    #[error("the log does not begin with a room's creation or summary")]
     NotCreated,
     /// The match that it holds is malformed.
     #[error("{0}")]
@@ -93,8 +93,8 @@ impl Room {
     /// [`RestoreError`]; the log is as it was.
     pub fn restore<L: FrameLog + ?Sized>(log: &mut L, durability: Durability) -> Result<Room, RestoreError<L::Error>> {
         let (mut bytes, mut replay) = (Vec::new(), None);
-        let end = log.next_sequence();
-        for sequence in FIRST_SEQUENCE..end {
+        let (first, end) = (log.first_sequence(), log.next_sequence());
+        for sequence in first..end {
             let refused = |error| RestoreError::Record { sequence, error };
             if !log.read_into(sequence, &mut bytes).map_err(RestoreError::Log)? {
                 return Err(refused(RecordError::Missing));

@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use bincode::{BorrowDecode, Encode};
 use retick_core::frame::SeatFrame;
 use retick_core::seat::{ControlEpoch, Presence};
 use retick_core::tick::{Moment, Tick};
@@ -13,7 +14,7 @@ use retick_core::wire::{ClaimId, PlayerId, SeatView};
 
 use super::budget::TokenBucket;
 use super::clock::RoomTime;
-use super::commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND};
+use super::commands::{COMMANDS_PER_SECOND, EPHEMERALS_PER_SECOND, REQUESTS_PER_SECOND};
 use super::event::ConnectionId;
 use super::inputs::InputBuffer;
 use super::stats::SeatStats;
@@ -37,7 +38,7 @@ pub enum SeatState {
 }
 
 /// Who drives a seat: what its frames say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Encode, BorrowDecode)]
 pub(super) enum Driver {
     Nobody,
     Bot(BotLeaseId),
@@ -108,6 +109,7 @@ pub(super) struct SeatSlot {
     pub(super) last_command: Option<u32>,
     pub(super) command_budget: TokenBucket,
     pub(super) ephemeral_budget: TokenBucket,
+    pub(super) request_budget: TokenBucket,
     pub(super) stats: SeatStats,
     /// How many rollbacks the seat's client had reported last.
     last_rollbacks: u32,
@@ -129,6 +131,7 @@ impl SeatSlot {
             last_command: None,
             command_budget: TokenBucket::full(COMMANDS_PER_SECOND, Moment::ZERO),
             ephemeral_budget: TokenBucket::full(EPHEMERALS_PER_SECOND, Moment::ZERO),
+            request_budget: TokenBucket::full(REQUESTS_PER_SECOND, Moment::ZERO),
             stats: SeatStats::default(),
             last_rollbacks: 0,
         }
@@ -267,6 +270,18 @@ impl SeatSlot {
     /// The last epoch that was given out.
     pub(super) fn issued_epoch(&self) -> ControlEpoch {
         self.issued_epoch
+    }
+
+    /// What a substitute repeats, if there is anything (A2).
+    pub(super) fn last_input(&self) -> Option<&[u8]> {
+        self.has_last.then_some(self.last.as_slice())
+    }
+
+    /// What a substitute repeated in an earlier run (A12).
+    pub(super) fn restore_last(&mut self, last: Option<&[u8]>) {
+        self.last.clear();
+        self.last.extend_from_slice(last.unwrap_or_default());
+        self.has_last = last.is_some();
     }
 
     /// Takes from a frame that an earlier run confirmed what follows from it: the last input (A2).

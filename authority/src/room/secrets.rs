@@ -22,6 +22,7 @@ impl fmt::Debug for RoomSecret {
 /// Keys for each purpose, so that no token can be passed off as a tag.
 #[derive(Clone)]
 pub(super) struct Keys {
+    secret: RoomSecret,
     token: [u8; 32],
     release: [u8; 32],
 }
@@ -35,9 +36,15 @@ impl fmt::Debug for Keys {
 impl Keys {
     pub(super) fn new(secret: &RoomSecret) -> Keys {
         Keys {
+            secret: *secret,
             token: blake3::derive_key("retick 2026 resume token key v1", &secret.0),
             release: blake3::derive_key("retick 2026 release tag key v1", &secret.0),
         }
+    }
+
+    /// What they are derived from, which whoever restores the room needs.
+    pub(super) fn secret(&self) -> RoomSecret {
+        self.secret
     }
 
     /// The token of a seat's claim. `rotation` counts the tokens of that claim.

@@ -38,8 +38,8 @@ struct Said {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
-    /// What the first entry says.
-    Agreed,
+    /// What the entry of this number says.
+    Agreed(usize),
     Disputed,
 }
 
@@ -47,17 +47,52 @@ enum Verdict {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Results {
     said: Vec<Said>,
+    /// What the room's referee says (A13).
+    referee: Option<(Tick, Vec<u8>)>,
     verdict: Option<Verdict>,
 }
 
 impl Results {
     /// Takes over from the log how the match was settled, which must be what the seats have said.
     pub(super) fn restore(&mut self, settlement: &Settlement<'_>) -> bool {
-        self.verdict = Some(match settlement {
-            Settlement::Agreed { .. } => Verdict::Agreed,
-            Settlement::Disputed => Verdict::Disputed,
-        });
+        let said = |said: &Said| *settlement == Settlement::Agreed { tick: said.tick, result: &said.result };
+        self.verdict = match settlement {
+            Settlement::Agreed { .. } => self.said.iter().position(said).map(Verdict::Agreed),
+            Settlement::Disputed => Some(Verdict::Disputed),
+        };
         self.settled() == Some(*settlement)
+    }
+
+    /// Takes what the referee says, once.
+    fn take_of_referee(&mut self, tick: Tick, result: &[u8]) -> bool {
+        let free = self.verdict.is_none() && self.referee.is_none();
+        if free {
+            self.referee = Some((tick, result.to_vec()));
+        }
+        free
+    }
+
+    /// How the match ended, when those seats are not heard that are wrong; `None` while that is not known. With a referee's word, seats
+    /// that say something else are wrong too.
+    fn judge(&self, silent: bool, wrong: SeatSet, undecided: bool) -> Option<Verdict> {
+        let mut heard = self.said.iter().enumerate().filter(|(_, said)| !wrong.contains(said.seat));
+        if let Some((tick, result)) = &self.referee {
+            if silent {
+                return None;
+            }
+            let agreed = heard.find(|(_, said)| (said.tick, &said.result) == (*tick, result));
+            return Some(agreed.map_or(Verdict::Disputed, |(index, _)| Verdict::Agreed(index)));
+        }
+        let first = heard.next();
+        let contradicts = |(_, said): (usize, &Said)| {
+            first.is_some_and(|(_, first)| (first.tick, &first.result) != (said.tick, &said.result))
+        };
+        match (heard.any(contradicts), silent) {
+            (true, _) => Some(Verdict::Disputed),
+            (false, true) => None,
+            (false, false) if undecided => Some(Verdict::Disputed),
+            (false, false) => Some(first.map_or(Verdict::Disputed, |(index, _)| Verdict::Agreed(index))),
+        }
     }
 
     /// Takes what a seat says, unless it has spoken or the match is settled.
@@ -69,8 +104,9 @@ impl Results {
         free
     }
 
-    fn contradict(&self) -> bool {
-        self.said.windows(2).any(|pair| (pair[0].tick, &pair[0].result) != (pair[1].tick, &pair[1].result))
+    /// What each seat has said, in the order in which they spoke.
+    pub(super) fn said(&self) -> impl Iterator<Item = (Seat, Tick, &[u8])> {
+        self.said.iter().map(|said| (said.seat, said.tick, said.result.as_slice()))
     }
 
     fn reported(&self) -> SeatSet {
@@ -88,8 +124,8 @@ impl Results {
     pub(super) fn settled(&self) -> Option<Settlement<'_>> {
         Some(match self.verdict? {
             Verdict::Disputed => Settlement::Disputed,
-            Verdict::Agreed => {
-                let Said { tick, result, .. } = self.said.first()?;
+            Verdict::Agreed(index) => {
+                let Said { tick, result, .. } = self.said.get(index)?;
                 Settlement::Agreed { tick: *tick, result }
             }
         })
@@ -118,19 +154,26 @@ impl Room {
         self.settle_if_due();
     }
 
+    /// The referee says how the match ended (A13).
+    pub(super) fn handle_referee_result(&mut self, generation: Generation, tick: Tick, result: &[u8]) {
+        let current = generation == self.config.descriptor.generation() && tick <= self.frontier();
+        if current && self.results.take_of_referee(tick, result) {
+            self.settle_if_due();
+        } else {
+            self.stats.refused_referee_words += 1;
+        }
+    }
+
     /// Settles the match, once everyone whose player is still in it has spoken, or two have contradicted each other.
     pub(super) fn settle_if_due(&mut self) {
         if self.results.verdict.is_some() || self.results.said.is_empty() {
             return;
         }
-        let reported = self.results.reported();
-        let silent = self.numbered().any(|(seat, slot)| slot.is_active() && !reported.contains(seat));
-        let verdict = match (self.results.contradict(), silent) {
-            (true, _) => Verdict::Disputed,
-            (false, true) => return,
-            (false, false) if self.reports.has_desync() => Verdict::Disputed,
-            (false, false) => Verdict::Agreed,
-        };
+        let (reported, wrong) = (self.results.reported(), self.reports.wrong());
+        let is_awaited = |seat| !reported.contains(seat) && !wrong.contains(seat);
+        let silent = self.numbered().any(|(seat, slot)| slot.is_active() && is_awaited(seat));
+        let undecided = self.reports.has_undecided_desync();
+        let Some(verdict) = self.results.judge(silent, wrong, undecided) else { return };
         self.results.verdict = Some(verdict);
         let Room { results, outbox, connections, config, .. } = self;
         let Some(settlement) = results.settled() else { return };

@@ -47,6 +47,20 @@ pub struct RoomStats {
     pub ignored_observer_messages: u64,
     /// States whose reports differ (A8).
     pub desyncs: u64,
+    /// Desyncs about which both sides were asked where their states differ (A8).
+    pub searched_desyncs: u64,
+    /// Answers to questions that were not asked, or not any more (A8).
+    pub stray_answers: u64,
+    /// States of which the referee has named a seat that is wrong (A13).
+    pub verdicts: u64,
+    /// States of which several seats and no other contradict the referee (A13).
+    pub undecided_verdicts: u64,
+    /// Seats that were put right by the referee's state (A13).
+    pub repairs: u64,
+    /// Repairs that did not come to an end (A13).
+    pub failed_repairs: u64,
+    /// Reports and results of the referee that were refused.
+    pub refused_referee_words: u64,
     /// Snapshots that were taken from a donor and kept (A7).
     pub snapshots: u64,
     /// Donations that did not come to a snapshot: refused, damaged, disputed, too slow, or the donor went away.

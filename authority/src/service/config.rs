@@ -9,6 +9,7 @@ use retick_core::wire::MAX_ROOM_MESSAGE_BYTES;
 use super::admission::{Admission, Creation};
 use super::log_store::LogSettings;
 use super::origin::Origins;
+use super::referee::RefereeSettings;
 use super::tls::TlsIdentity;
 use crate::room::MAX_QUEUED_COMMAND_BYTES;
 
@@ -77,6 +78,8 @@ pub struct ServiceConfig {
     pub admin_address: Option<SocketAddr>,
     /// Where rooms are kept so that they outlive the service (A12); `None` keeps them in memory alone.
     pub logs: Option<LogSettings>,
+    /// The referee that each room of a game that it knows has (A13); `None` for none.
+    pub referee: Option<RefereeSettings>,
     /// Most rooms at once; a further one is refused.
     pub max_rooms: usize,
     /// Most connections at once, of HTTP and WebSocket together; a further one is answered with status 503 at best.
@@ -90,7 +93,7 @@ pub struct ServiceConfig {
     pub max_handshakes_per_address: usize,
     /// Most rooms that one address has created over HTTP and that still live.
     pub max_rooms_per_address: usize,
-    /// Rooms to create, matches to find and rooms to list that one address may ask for in a minute, and at once.
+    /// Rooms to create, to list and to change, and matches to find, that one address may ask for in a minute, and at once.
     pub lobby_requests_per_minute_per_address: u32,
     /// The same for all addresses together.
     pub lobby_requests_per_minute: u32,
@@ -113,7 +116,7 @@ pub struct ServiceConfig {
     pub linger_millis: u64,
     /// How long a stop may take in all, in milliseconds.
     pub stop_millis: u64,
-    /// After how many milliseconds a room that nobody ever joined is closed.
+    /// After how many milliseconds a room is closed that nobody joined, or that everyone left before its match began.
     pub unused_room_millis: u64,
     /// How long rooms still live once a stop was asked for, in milliseconds.
     pub drain_millis: u64,
@@ -129,6 +132,7 @@ impl Default for ServiceConfig {
             tls: None,
             admin_address: None,
             logs: None,
+            referee: None,
             max_rooms: DEFAULT_MAX_ROOMS,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             max_connections_per_address: DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,

@@ -26,6 +26,9 @@ pub(super) const READ_BUFFER_BYTES: usize = 4 * 1024;
 /// Bytes that a WebSocket collects before it writes; it is flushed as soon as nothing more waits.
 pub(super) const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
+/// Pings and pongs that a WebSocket may send in a second, and at once; a client of ours sends none (A11).
+const CONTROL_FRAMES_PER_SECOND: u32 = 16;
+
 /// Why a reader ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ReadEnd {
@@ -51,7 +54,7 @@ impl ReadEnd {
         let (code, reason) = match self {
             ReadEnd::Gone | ReadEnd::RoomOver => return None,
             ReadEnd::Idle => (close_code::POLICY, "nothing was received for too long"),
-            ReadEnd::Budget => (close_code::POLICY, "more bytes than a connection may send"),
+            ReadEnd::Budget => (close_code::POLICY, "more than a connection may send"),
             ReadEnd::GaveWay => (close_code::AGAIN, "nothing was received, and others wait"),
             ReadEnd::NotBinary => (close_code::UNSUPPORTED, "binary messages only"),
             ReadEnd::Malformed => (close_code::POLICY, "malformed, or longer than a message may be"),
@@ -62,7 +65,7 @@ impl ReadEnd {
 
 /// Serves a connection until either side ends it: at the door first, and then in the room.
 pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Visit<'_>) {
-    let (limits, room) = (&visit.hub.config, visit.room);
+    let (hub, room, limits) = (visit.hub, visit.room, &visit.hub.config);
     let (metrics, bytes_per_second) = (&visit.hub.metrics, limits.inbound_bytes_per_second);
     let linger = limits.linger();
     let (sink, mut stream) = socket.split();
@@ -71,7 +74,11 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
     let mut stop = visit.hub.hold();
     let welcomed = tokio::select! {
         welcomed = visit.welcome(&mut stream) => welcomed,
-        () = stopped(&mut stop) => Err(Turned::Refused(Refusal::Closing)),
+        // Where rooms outlive the service nobody is turned away for good: it comes again, as all others do.
+        () = stopped(&mut stop) => Err(match hub.keeps_rooms() {
+            true => Turned::Ended(ReadEnd::RoomOver),
+            false => Turned::Refused(Refusal::Closing),
+        }),
     };
     let read_end = match welcomed {
         Err(Turned::Ended(end)) => Some(end),
@@ -86,7 +93,8 @@ pub(super) async fn serve(socket: WebSocket, connection: ConnectionId, visit: Vi
             room.traffic.received(entrant.greeting.len());
             // If the room is over already, the queue ends with the mail, and the writer closes.
             let _ = room.mailbox.send(Mail::Entered { connection, outbound: queue, entrant: Box::new(entrant) }).await;
-            let mut reader = Reader { room, connection, idle, budget: ByteBudget::new(bytes_per_second) };
+            let (budget, controls) = (ByteBudget::new(bytes_per_second), ByteBudget::new(CONTROL_FRAMES_PER_SECOND));
+            let mut reader = Reader { room, connection, idle, budget, controls };
             let end = tokio::select! {
                 biased;
                 end = reader.read(&mut stream, early) => Some(end),
@@ -120,6 +128,8 @@ struct Reader<'a> {
     connection: ConnectionId,
     idle: Duration,
     budget: ByteBudget,
+    /// Of frames, not of bytes.
+    controls: ByteBudget,
 }
 
 impl Reader<'_> {
@@ -148,7 +158,8 @@ impl Reader<'_> {
             let bytes = match received {
                 Some(Ok(Message::Binary(bytes))) => bytes,
                 // The library answers pings.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) if self.controls.take(1, heard_at) => continue,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => return ReadEnd::Budget,
                 Some(Ok(Message::Text(_))) => return ReadEnd::NotBinary,
                 Some(Err(_)) => return ReadEnd::Malformed,
                 Some(Ok(Message::Close(_))) | None => return ReadEnd::Gone,

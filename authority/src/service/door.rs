@@ -25,6 +25,8 @@ use super::listing::{Held, ReservationId};
 pub(super) const MAX_EARLY_MESSAGES: usize = 32;
 /// Most bytes of them.
 pub(super) const MAX_EARLY_BYTES: usize = 16 * 1024;
+/// Most pings and pongs before each message at the door.
+const MAX_EARLY_CONTROLS: usize = 16;
 
 /// Somebody at the door.
 pub(super) struct Visit<'a> {
@@ -58,7 +60,8 @@ impl Visit<'_> {
         let greeting = tokio::select! {
             greeting = timeout_at(deadline, first_message(stream)) => match greeting {
                 Ok(greeting) => greeting.map_err(Turned::Ended)?,
-                Err(_) => return Err(Turned::Refused(Refusal::Malformed)),
+                // Its network may have stalled, and its seat waits for it: who is refused does not come again.
+                Err(_) => return Err(Turned::Ended(ReadEnd::Idle)),
             },
             () = place.evicted() => return Err(give_way(hub)),
         };
@@ -113,11 +116,13 @@ fn ask(room: &RoomEntry, greeting: &[u8]) -> Option<JoinRequest> {
 }
 
 async fn first_message(stream: &mut SplitStream<WebSocket>) -> Result<Bytes, ReadEnd> {
+    let mut controls = 0;
     loop {
         match stream.next().await {
             Some(Ok(Message::Binary(bytes))) => return Ok(bytes),
             // The library answers pings.
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) if controls < MAX_EARLY_CONTROLS => controls += 1,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Err(ReadEnd::Budget),
             Some(Ok(Message::Text(_))) => return Err(ReadEnd::NotBinary),
             Some(Err(_)) => return Err(ReadEnd::Malformed),
             Some(Ok(Message::Close(_))) | None => return Err(ReadEnd::Gone),

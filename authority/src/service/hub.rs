@@ -95,7 +95,7 @@ pub(super) struct Hub {
     rooms: Mutex<BTreeMap<RoomCode, RoomEntry>>,
     /// How many rooms each address has made that still live.
     creators: Mutex<Counts>,
-    /// Rooms, matches and lists that are asked for over HTTP.
+    /// Rooms, matches, lists and changes that are asked for over HTTP.
     pub(super) rates: Mutex<Rates>,
     pub(super) matching: Matching,
     pub(super) handshakes: Arc<Handshakes>,
@@ -160,6 +160,11 @@ impl Hub {
 
     pub(super) fn next_connection(&self) -> ConnectionId {
         ConnectionId(self.next_connection.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether rooms are restored by the next service.
+    pub(super) fn keeps_rooms(&self) -> bool {
+        self.logs.is_some()
     }
 
     /// A task's hold on the service: it is waited for until it drops this.
@@ -266,12 +271,20 @@ impl Hub {
     fn launch(self: &Arc<Hub>, prepared: Prepared, code: RoomCode, log: Option<LogSource>, tally: Tally) {
         let Prepared { room, channels, surroundings, .. } = prepared;
         let membership = Membership { hub: self.clone(), code, _tally: tally };
+        // Whoever makes a room may stand outside of every runtime, and the task has timers.
+        let _context = self.runtime.enter();
         let task = RoomTask::new(room, log, channels, surroundings, &self.config);
         let run = async move {
             task.run().await;
             drop(membership);
         };
         self.runtime.spawn(run.instrument(info_span!("room", %code)));
+        if self.config.referee.is_some()
+            && let Some(entry) = self.find(code)
+        {
+            let attend = super::referee::attend(self.clone(), entry);
+            self.runtime.spawn(attend.instrument(info_span!("referee", %code)));
+        }
     }
 
     /// Finds a free code for an entry.

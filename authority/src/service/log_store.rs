@@ -25,7 +25,7 @@ use super::lobby_file::LobbyRecord;
 use super::log_writer::{LogOpener, LogSource};
 use super::room_log::{FolderLog, LogEnd, RoomLog};
 use crate::log::FrameLog;
-use crate::log::file::{Directory, Durability as FileDurability, FileLog, FileLogConfig, FileLogError, load_snapshot};
+use crate::log::file::{Directory, Durability as FileDurability, FileLog, FileLogConfig, FileLogError, Retention};
 use crate::room::{Durability, Output, RestoreError, Room};
 
 /// Default of [`LogSettings::max_ended_rooms`].
@@ -49,16 +49,18 @@ pub struct LogSettings {
     pub directory: PathBuf,
     /// When records are forced to the disk.
     pub durability: FileDurability,
+    /// What becomes of records that a stored snapshot makes unneeded.
+    pub retention: Retention,
     /// How many rooms that ended are kept, the newest.
     pub max_ended_rooms: usize,
 }
 
 impl LogSettings {
-    /// In this folder, with every frame on the disk before it leaves.
+    /// In this folder, with every frame on the disk before it leaves, and none kept that no restart needs.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> LogSettings {
-        let durability = FileDurability::default();
-        LogSettings { directory: directory.into(), durability, max_ended_rooms: DEFAULT_MAX_ENDED_ROOMS }
+        let (durability, retention) = (FileDurability::default(), Retention::default());
+        LogSettings { directory: directory.into(), durability, retention, max_ended_rooms: DEFAULT_MAX_ENDED_ROOMS }
     }
 
     /// What waits for the log in a room.
@@ -184,7 +186,7 @@ impl LogStore {
             Box::new(log).end(LogEnd::RoomEnded);
             return Ok(None);
         }
-        self.restore_snapshot(code, &mut room);
+        restore_snapshot(code, &mut log.log, &mut room);
         info!(%code, frontier = %room.frontier(), fence = room.fence(), cut_bytes, "a room was restored");
         let lobby = self.restore_lobby(code);
         Ok(Some(RestoredRoom { code, room, log: LogSource::Open(Box::new(log)), lobby }))
@@ -194,21 +196,6 @@ impl LogStore {
     fn restore_lobby(&self, code: RoomCode) -> Option<LobbyRecord> {
         let loaded = LobbyRecord::load(&self.folder(code));
         loaded.inspect_err(|error| warn!(%code, %error, "the lobby's part of a room is not used")).ok().flatten()
-    }
-
-    /// Gives the room the snapshot beside its log, if that is of the room's history. It does without one.
-    fn restore_snapshot(&self, code: RoomCode, room: &mut Room) {
-        let stored = match load_snapshot(&folder_of(&self.settings, code)) {
-            Ok(Some(stored)) => stored,
-            Ok(None) => return,
-            Err(error) => return warn!(%code, %error, "a snapshot is not used"),
-        };
-        let is_own = stored.generation == room.descriptor().generation()
-            && stored.tick <= room.frontier()
-            && stored.fence == room.fence_before(stored.tick);
-        if is_own && let Err(error) = room.restore_snapshot(stored.bytes) {
-            warn!(%code, %error, "a snapshot is not used");
-        }
     }
 
     /// Moves what can't be restored out of the way, whole.
@@ -233,8 +220,27 @@ pub fn open_room_folder(folder: &Path) -> Result<FileLog<Directory>, LogStoreErr
         let error = io::ErrorKind::NotFound.into();
         return Err(LogStoreError::Directory { directory: folder.to_path_buf(), error });
     }
-    let config = FileLogConfig { durability: FileDurability::None, ..FileLogConfig::new(room_digest(code)) };
+    let config = FileLogConfig {
+        durability: FileDurability::None,
+        retention: Retention::All,
+        ..FileLogConfig::new(room_digest(code))
+    };
     Ok(FileLog::open(Directory::open(folder)?, config)?)
+}
+
+/// Gives the room the snapshot beside its log, if that is of the room's history. It does without one.
+fn restore_snapshot(code: RoomCode, log: &mut FileLog<Directory>, room: &mut Room) {
+    let stored = match log.snapshot() {
+        Ok(Some(stored)) => stored,
+        Ok(None) => return,
+        Err(error) => return warn!(%code, %error, "a snapshot is not used"),
+    };
+    let is_own = stored.generation == room.descriptor().generation()
+        && stored.tick <= room.frontier()
+        && stored.fence == room.fence_before(stored.tick);
+    if is_own && let Err(error) = room.restore_snapshot(stored.bytes) {
+        warn!(%code, %error, "a snapshot is not used");
+    }
 }
 
 fn folder_of(settings: &LogSettings, code: RoomCode) -> PathBuf {
@@ -252,19 +258,22 @@ fn open_log(settings: &LogSettings, code: RoomCode) -> Result<FolderLog, FileLog
         FileDurability::EveryFrame => FileDurability::None,
         other => other,
     };
-    let config = FileLogConfig { durability, ..FileLogConfig::new(room_digest(code)) };
+    let (retention, room) = (settings.retention, room_digest(code));
+    let config = FileLogConfig { durability, retention, ..FileLogConfig::new(room) };
     let folder = folder_of(settings, code);
     let log = FileLog::open(Directory::open(&folder)?, config)?;
     let (ended, most) = (settings.directory.join("ended"), settings.max_ended_rooms);
     let on_end = Box::new(move |end| {
-        if end == LogEnd::RoomEnded
-            && let Err(error) = put_away(&folder, &ended, most)
-        {
+        let done = match end {
+            LogEnd::RoomEnded => put_away(&folder, &ended, most),
+            LogEnd::NeverBegan => fs::remove_dir_all(&folder),
+            LogEnd::Suspended => Ok(()),
+        };
+        if let Err(error) = done {
             warn!(folder = %folder.display(), %error, "the log of a room that ended stays where it is");
         }
     });
-    let folder = folder_of(settings, code);
-    Ok(FolderLog { folder, log, durability: settings.durability, on_end })
+    Ok(FolderLog { log, durability: settings.durability, on_end })
 }
 
 /// Keeps a room's folder among the newest `most` of those that ended.

@@ -1,11 +1,9 @@
 //! Where a service keeps a room's records (A12).
 
-use std::path::PathBuf;
-
 use retick_core::tick::Moment;
 use tracing::warn;
 
-use crate::log::file::{Directory, Durability, FileLog, FileLogError, StoredSnapshot, store_snapshot};
+use crate::log::file::{Directory, Durability, FileLog, FileLogError, StoredSnapshot};
 use crate::log::{FIRST_SEQUENCE, FrameLog, LogError};
 
 /// A record that a service could not keep.
@@ -39,6 +37,8 @@ pub enum Urgency {
 pub enum LogEnd {
     /// The room has ended.
     RoomEnded,
+    /// The room has ended before its match began: there is nothing to look up later.
+    NeverBegan,
     /// The room goes on when it is restored.
     Suspended,
 }
@@ -58,7 +58,8 @@ pub trait RoomLog: Send {
     /// [`RoomLogError`]; the room ends then.
     fn settle(&mut self, urgency: Urgency, now: Moment) -> Result<Option<u64>, RoomLogError>;
 
-    /// Keeps the room's newest snapshot (A7), from which newcomers begin; a room does without it.
+    /// Keeps the room's newest snapshot (A7), from which newcomers begin; a room does without it. The records before the newest
+    /// [`Record::Summary`](crate::log::Record::Summary) that the snapshot does not come before are not needed any more.
     fn keep_snapshot(&mut self, snapshot: &StoredSnapshot) {
         let _ = snapshot;
     }
@@ -91,7 +92,6 @@ impl<L: FrameLog<Error = LogError> + Send> RoomLog for L {
 
 /// A room's folder. One call of `fsync` covers everything that came in meanwhile.
 pub(super) struct FolderLog {
-    pub(super) folder: PathBuf,
     pub(super) log: FileLog<Directory>,
     pub(super) durability: Durability,
     /// What becomes of the folder.
@@ -116,8 +116,9 @@ impl RoomLog for FolderLog {
     }
 
     fn keep_snapshot(&mut self, snapshot: &StoredSnapshot) {
-        if let Err(error) = store_snapshot(&self.folder, snapshot) {
-            warn!(folder = %self.folder.display(), %error, "a snapshot was not kept");
+        // Where the log itself is of no use any more, its next append says so.
+        if let Err(error) = self.log.keep_snapshot(snapshot) {
+            warn!(folder = %self.log.storage().path().display(), %error, "a snapshot was not kept");
         }
     }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{CloseReason, RoomMessage};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 use tracing::{Span, debug, error, info, warn};
 
 use super::alarm::Alarm;
@@ -34,6 +35,8 @@ pub const MAX_WAITING_ROOM_EVENTS: usize = 256;
 pub(super) enum Mail {
     /// A transport was opened and has greeted, and this is the way to it.
     Entered { connection: ConnectionId, outbound: Outbound, entrant: Box<Entrant> },
+    /// The room's referee comes (A13).
+    Referee { connection: ConnectionId, outbound: Outbound },
     /// A binary message arrived.
     Message { connection: ConnectionId, bytes: Bytes },
     /// The transport is gone.
@@ -81,8 +84,9 @@ pub(super) struct RoomTask {
     meter: Meter,
     origin: Instant,
     alarm: Alarm,
-    /// When the room is closed, if nobody ever joined.
+    /// When the room is closed, if its match has not begun by then and nobody has a seat.
     unused_at: Option<Instant>,
+    unused_room: Duration,
     slow_consumers: u64,
     /// Connections whose queue is full, until they are closed.
     overflowed: Vec<ConnectionId>,
@@ -99,7 +103,6 @@ impl RoomTask {
     ) -> RoomTask {
         let origin = Instant::now();
         let Surroundings { listing, metrics, traffic } = surroundings;
-        let is_unused = room.frontier() == Tick::ZERO && !room.has_players();
         let mut message = Vec::new();
         RoomMessage::Closing(CloseReason::SlowConsumer).encode_into(&mut message);
         RoomTask {
@@ -116,7 +119,8 @@ impl RoomTask {
             metrics,
             origin,
             alarm: Alarm::new(),
-            unused_at: is_unused.then(|| origin + config.unused_room()),
+            unused_at: None,
+            unused_room: config.unused_room(),
             slow_consumers: 0,
             overflowed: Vec::new(),
             slow_consumer_message: message.into(),
@@ -128,6 +132,7 @@ impl RoomTask {
         let mut mail = Vec::with_capacity(MAX_WAITING_MAIL);
         self.carry_out();
         while !self.room.is_closed() && !self.suspended {
+            self.watch_use();
             let due = self.wait(&mut mail).await;
             self.meter.turn(due, Instant::now());
             let now = self.now();
@@ -144,6 +149,16 @@ impl RoomTask {
         info!(frontier = %self.room.frontier(), suspended = self.suspended, "the room is over");
     }
 
+    /// A room that nobody came to, or that everyone left before it began, has its time; it is over as soon as somebody has a seat.
+    fn watch_use(&mut self) {
+        let is_unused = self.room.frontier() == Tick::ZERO && !self.room.has_players();
+        self.unused_at = match self.unused_at {
+            _ if !is_unused => None,
+            None => Some(Instant::now() + self.unused_room),
+            since => since,
+        };
+    }
+
     /// Everything that the room wanted written down is, and what waited for it has left.
     async fn settle_log(&mut self) {
         if let Some(log) = &mut self.log {
@@ -156,7 +171,13 @@ impl RoomTask {
             self.handle_written(written);
         }
         if let Some(log) = self.log.take() {
-            log.end(if self.suspended { LogEnd::Suspended } else { LogEnd::RoomEnded }).await;
+            let has_begun = self.room.frontier() > Tick::ZERO || self.room.descriptor().generation() > Generation(0);
+            log.end(match (self.suspended, has_begun) {
+                (true, _) => LogEnd::Suspended,
+                (false, true) => LogEnd::RoomEnded,
+                (false, false) => LogEnd::NeverBegan,
+            })
+            .await;
         }
     }
 
@@ -226,6 +247,10 @@ impl RoomTask {
     fn deliver(&mut self, mail: Mail, now: Moment) {
         match mail {
             Mail::Entered { connection, outbound, entrant } => self.enter(connection, outbound, *entrant, now),
+            Mail::Referee { connection, outbound } => {
+                self.outbounds.insert(connection, outbound);
+                self.room.handle_referee_connected(connection, now);
+            }
             Mail::Message { connection, bytes } => self.room.handle_message(connection, &bytes, now),
             Mail::Disconnected { connection } => {
                 self.forget(connection);
@@ -266,7 +291,14 @@ impl RoomTask {
     /// Drains the room's outputs, and gives the last record of a room that keeps none.
     fn drain(&mut self) -> Option<u64> {
         let (mut persisted, mut snapshot_kept) = (None, false);
-        while let Some(output) = self.room.poll_output() {
+        loop {
+            let Some(output) = self.room.poll_output() else {
+                if !std::mem::take(&mut snapshot_kept) {
+                    return persisted;
+                }
+                self.keep_snapshot();
+                continue;
+            };
             match output {
                 Output::Transmit { to, bytes } => {
                     let message = Bytes::copy_from_slice(bytes);
@@ -291,11 +323,11 @@ impl RoomTask {
                 }
                 Output::Event(event) => {
                     debug!(?event, "room event");
+                    super::desync_log::note(&self.room, &event);
                     snapshot_kept |= matches!(event, RoomEvent::SnapshotKept { .. });
                     if let RoomEvent::SeatClaimed { seat, connection, .. }
                     | RoomEvent::SeatResumed { seat, connection, .. } = event
                     {
-                        self.unused_at = None;
                         if let Some(span) = self.spans.remove(&connection) {
                             span.record("seat", seat.number());
                         }
@@ -305,18 +337,15 @@ impl RoomTask {
                 }
             }
         }
-        if snapshot_kept {
-            self.keep_snapshot();
-        }
-        persisted
     }
 
-    /// Keeps the room's newest snapshot beside its log (A7).
+    /// Keeps the room's newest snapshot beside its log (A7), and lets the room say what the next one will make unneeded.
     fn keep_snapshot(&mut self) {
         let Some(log) = self.log.as_mut().filter(|log| log.outlives_service()) else { return };
         if let Some(KeptSnapshot { tick, bytes, .. }) = self.room.newest_snapshot() {
             let (generation, fence) = (self.room.descriptor().generation(), self.room.fence_before(tick));
             log.keep_snapshot(StoredSnapshot { generation, tick, fence, bytes: bytes.to_vec() });
+            self.room.summarize();
         }
     }
 

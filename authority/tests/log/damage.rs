@@ -44,7 +44,7 @@ fn damage(files: &[(FileName, Vec<u8>)]) -> (u64, u64, Damage) {
 fn first(files: &[(FileName, Vec<u8>)], position: usize) -> u64 {
     match files[position].0 {
         FileName::Segment(first) => first,
-        FileName::Temporary(_) => panic!("a segment"),
+        other => panic!("{other:?} is no segment"),
     }
 }
 

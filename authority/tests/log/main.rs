@@ -8,6 +8,7 @@ mod damage;
 mod disk;
 mod durability;
 mod failures;
+mod forgetting;
 mod kills;
 mod limits;
 mod model;

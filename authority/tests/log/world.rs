@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use retick_authority::log::file::{Durability as LogDurability, FileLog, FileLogConfig, FileLogError};
-use retick_authority::log::{FrameLog, Record};
+use retick_authority::log::file::{Durability as LogDurability, FileLog, FileLogConfig, FileLogError, StoredSnapshot};
+use retick_authority::log::{FIRST_SEQUENCE, FrameLog, Record};
 use retick_authority::room::{ConnectionId, Durability, Output, RestoreError, Room, RoomConfig, RoomEvent, RoomSecret};
 use retick_core::client::{Client, ClientConfig, EndReason, Output as ClientOutput};
 use retick_core::config::{ConfigSchema, SessionConfig};
@@ -87,6 +87,15 @@ fn descriptor() -> MatchDescriptor {
 #[derive(Debug)]
 pub struct Killed;
 
+/// What became of snapshots, so that a run without any is seen.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Snapshots {
+    pub kept: u64,
+    pub killed_while_keeping: u64,
+    /// Rooms that were restored from a log which had forgotten its first records.
+    pub restored_without_the_first: u64,
+}
+
 /// One player's machine.
 pub struct Machine {
     pub client: Client,
@@ -152,6 +161,9 @@ pub struct World {
     pub released: BTreeMap<u64, Frame>,
     last_read: BTreeMap<ConnectionId, Frame>,
     pub events: Vec<RoomEvent>,
+    /// The chain's heads before each tick and behind the last, also of frames that the room has forgotten.
+    heads: Vec<Digest>,
+    pub snapshots: Snapshots,
 }
 
 impl World {
@@ -167,6 +179,8 @@ impl World {
             released: BTreeMap::new(),
             last_read: BTreeMap::new(),
             events: Vec::new(),
+            heads: vec![FrameChain::new(&descriptor()).head()],
+            snapshots: Snapshots::default(),
         }
     }
 
@@ -194,19 +208,48 @@ impl World {
             Err(error) => panic!("a crash is no damage: {error}"),
         };
         let room = match Room::restore(&mut log, self.durability()) {
-            Ok(room) => room,
+            Ok(mut room) => {
+                self.restore_snapshot(&mut log, &mut room)?;
+                room
+            }
             Err(RestoreError::Empty) => {
                 assert!(self.machines.iter().all(|machine| machine.token.is_none()), "nobody was greeted by no room");
-                let config = RoomConfig { durability: self.durability(), ..RoomConfig::new(descriptor()) };
+                let mut config = RoomConfig { durability: self.durability(), ..RoomConfig::new(descriptor()) };
+                // Several snapshots in a life.
+                config.rules.checksum_cadence_ticks = 5;
+                config.donation.snapshot_interval_millis = 150;
                 Room::new(config, RoomSecret([9; 32])).unwrap()
             }
             Err(RestoreError::Log(FileLogError::Storage { .. })) => return Err(Killed),
             Err(error) => panic!("{error}"),
         };
+        // What the log lost was never known, or comes back, or is done otherwise.
+        self.heads.truncate(usize::try_from(room.frontier().index()).unwrap() + 1);
+        let head = room.chain_head();
         self.runs += 1;
         self.run = Some(Run { room, log });
+        self.note_heads();
+        assert_eq!(self.heads.last(), Some(&head), "what is left is as it was");
         // What a run begins with is on the disk before anyone is served.
         self.persist(true)
+    }
+
+    /// Whatever the machine was killed in, the snapshot is one of the log's history, and newcomers need nothing before it.
+    fn restore_snapshot(&mut self, log: &mut FileLog<Disk>, room: &mut Room) -> Result<(), Killed> {
+        let stored = match log.snapshot() {
+            Ok(stored) => stored,
+            Err(FileLogError::Storage { .. }) => return Err(Killed),
+            Err(error) => panic!("a crash is no damage: {error}"),
+        };
+        if log.first_sequence() > FIRST_SEQUENCE {
+            assert!(stored.is_some(), "nothing is forgotten without a snapshot");
+            self.snapshots.restored_without_the_first += 1;
+        }
+        let Some(StoredSnapshot { generation, tick, fence, bytes }) = stored else { return Ok(()) };
+        assert_eq!(generation, room.descriptor().generation());
+        assert!((room.history_start()..=room.frontier()).contains(&tick) && fence == room.fence_before(tick));
+        room.restore_snapshot(bytes).expect("a state of this history");
+        Ok(())
     }
 
     /// Everyone comes back after so many turns, or not in this run.
@@ -228,7 +271,18 @@ impl World {
         }
         let now = self.now;
         self.running().room.handle_timeout(now);
-        self.carry_out()
+        self.carry_out()?;
+        self.note_heads();
+        Ok(())
+    }
+
+    fn note_heads(&mut self) {
+        let Some(Run { room, .. }) = &self.run else { return };
+        let mut chain = FrameChain::from_head(self.heads[self.heads.len() - 1]);
+        for tick in self.heads.len() as u64 - 1..room.frontier().index() {
+            chain.extend(&room.frame(Tick::new(tick)).unwrap());
+            self.heads.push(chain.head());
+        }
     }
 
     fn running(&mut self) -> &mut Run {
@@ -302,7 +356,22 @@ impl World {
         if let Some(sequence) = synced {
             room.handle_persisted(sequence);
         }
-        waiting.into_iter().for_each(|kept| self.deliver(kept));
+        waiting.into_iter().try_for_each(|kept| self.deliver(kept))
+    }
+
+    /// Puts the room's newest snapshot beside its log, as the service does.
+    fn keep_snapshot(&mut self) -> Result<(), Killed> {
+        let Run { room, log } = self.running();
+        let Some(kept) = room.newest_snapshot() else { return Ok(()) };
+        let (generation, fence) = (room.descriptor().generation(), room.fence_before(kept.tick));
+        let stored = StoredSnapshot { generation, tick: kept.tick, fence, bytes: kept.bytes.to_vec() };
+        let done = log.keep_snapshot(&stored);
+        room.summarize();
+        self.snapshots.kept += 1;
+        if done.is_err() {
+            self.snapshots.killed_while_keeping += 1;
+            return Err(Killed);
+        }
         Ok(())
     }
 
@@ -312,7 +381,7 @@ impl World {
         self.persist(false)
     }
 
-    fn deliver(&mut self, kept: Kept) {
+    fn deliver(&mut self, kept: Kept) -> Result<(), Killed> {
         match kept {
             Kept::Transmit(to, bytes) => {
                 if let Ok(RoomMessage::Frames(frames)) = RoomMessage::decode(&bytes) {
@@ -335,8 +404,14 @@ impl World {
                     machine.client.handle_disconnected(now);
                 }
             }
-            Kept::Event(event) => self.events.push(event),
+            Kept::Event(event) => {
+                self.events.push(event);
+                if matches!(event, RoomEvent::SnapshotKept { .. }) {
+                    self.keep_snapshot()?;
+                }
+            }
         }
+        Ok(())
     }
 
     fn note_released(&mut self, to: &[ConnectionId], frames: &Frames<'_>) {
@@ -378,13 +453,13 @@ impl World {
     }
 
     /// The chain's heads of the room, before each tick and behind the last.
-    pub fn heads(&self) -> Vec<Digest> {
-        let room = self.room();
-        let mut chain = FrameChain::new(room.descriptor());
-        let mut heads = vec![chain.head()];
-        for tick in 0..room.frontier().index() {
+    pub fn heads(&self) -> &[Digest] {
+        let (room, heads) = (self.room(), &self.heads);
+        let start = usize::try_from(room.history_start().index()).unwrap();
+        let mut chain = FrameChain::from_head(heads[start]);
+        for (tick, head) in (room.history_start().index()..room.frontier().index()).zip(&heads[start + 1..]) {
             chain.extend(&room.frame(Tick::new(tick)).unwrap());
-            heads.push(chain.head());
+            assert_eq!(chain.head(), *head);
         }
         assert_eq!(heads.last(), Some(&room.chain_head()));
         heads

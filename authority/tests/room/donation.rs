@@ -16,14 +16,14 @@ use crate::donors::{Donor, Peers, Taker, encoded, header, state};
 use crate::driver::{Match, Notice, Transfer, config, descriptor, seat, zig};
 
 /// Twelve chunks once encoded, as R02 has it.
-const STATE_BYTES: usize = 12 * SNAPSHOT_CHUNK_BYTES - 4096;
+pub const STATE_BYTES: usize = 12 * SNAPSHOT_CHUNK_BYTES - 4096;
 /// Newcomers come at this tick, when the frames of their first ticks are gone.
-const ENTRY: u64 = 900;
+pub const ENTRY: u64 = 900;
 /// The last report state before it.
-const REPORTED: u64 = 841;
+pub const REPORTED: u64 = 841;
 
 /// A room that forgets soon, and asks for no snapshot unless somebody needs one.
-fn forgetful(seats: usize) -> RoomConfig {
+pub fn forgetful(seats: usize) -> RoomConfig {
     let mut config = config(seats, 6);
     config.rules.checksum_cadence_ticks = 60;
     config.grace_millis = 600_000;
@@ -38,15 +38,15 @@ fn forgetful(seats: usize) -> RoomConfig {
 }
 
 /// Three players, and `newcomers` more who lost everything that they had; the players have played up to [`ENTRY`].
-struct Scene {
-    game: Match,
-    peers: Peers,
-    players: Vec<ConnectionId>,
+pub struct Scene {
+    pub game: Match,
+    pub peers: Peers,
+    pub players: Vec<ConnectionId>,
     newcomers: Vec<ConnectionId>,
 }
 
 impl Scene {
-    fn before(config: RoomConfig, state_bytes: usize, newcomers: usize) -> Scene {
+    pub fn before(config: RoomConfig, state_bytes: usize, newcomers: usize) -> Scene {
         let (mut game, mut players) = Match::started(config);
         let away = players.split_off(players.len() - newcomers);
         away.iter().for_each(|client| game.disconnect(*client));
@@ -62,7 +62,7 @@ impl Scene {
     }
 
     /// All newcomers come in this tick, without anything.
-    fn enter(&mut self) {
+    pub fn enter(&mut self) {
         for newcomer in &mut self.newcomers {
             let away = self.game.peer(*newcomer);
             let (index, token) = (away.seat.expect("seated").index(), away.token());
@@ -70,7 +70,7 @@ impl Scene {
         }
     }
 
-    fn play(&mut self, until: u64) {
+    pub fn play(&mut self, until: u64) {
         self.peers.play(&mut self.game, &self.players, until);
     }
 
@@ -88,7 +88,7 @@ impl Scene {
         notices.filter_map(index).collect()
     }
 
-    fn hydrated(&self, newcomer: usize) -> Option<(u64, bool)> {
+    pub fn hydrated(&self, newcomer: usize) -> Option<(u64, bool)> {
         self.peers.hydrated.get(&self.newcomers[newcomer]).map(|(tick, _, verified)| (*tick, *verified))
     }
 
@@ -108,7 +108,7 @@ impl Scene {
         self.check_undisturbed();
     }
 
-    fn check_undisturbed(&self) {
+    pub fn check_undisturbed(&self) {
         let newcomers = self.newcomers.len();
         let control = Scene::control(newcomers, self.peers.state_bytes, self.game.tick);
         assert_eq!(self.game.when, control, "nobody is held up");

@@ -16,9 +16,9 @@ use retick_core::runtime::Capabilities;
 use retick_core::seat::{ControlEpoch, Generation, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick, TickRate};
 use retick_core::wire::{
-    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION,
-    PlayerId, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters, SeatView, Settlement,
-    SnapshotHeader, TransferId, Welcome,
+    ClaimId, ClientMessage, CloseReason, Entry, Frames, Hello, History, InputRun, Inputs, InquiryId, NoSnapshot,
+    PROTOCOL_VERSION, PlayerId, Question, Refusal, ReleaseTag, ResumeToken, RoomClock, RoomMessage, SeatCounters,
+    SeatView, Settlement, SnapshotHeader, TransferId, Welcome,
 };
 
 pub const GENERATION: Generation = Generation(0);
@@ -93,6 +93,12 @@ pub enum Notice {
         tick: Tick,
         values: Vec<(Seat, Checksum)>,
     },
+    Verdict {
+        tick: Tick,
+        checksum: Checksum,
+        wrong: Vec<Seat>,
+    },
+    Asked(InquiryId, Question),
     Ephemeral {
         seat: Seat,
         payload: Vec<u8>,
@@ -209,6 +215,8 @@ pub struct Match {
     pub when: Vec<u64>,
     /// Whether records are durable as soon as they are emitted.
     pub persists: bool,
+    /// Frames that the log has forgotten.
+    forgotten: Vec<Frame>,
     tags: BTreeMap<(Generation, u64), ReleaseTag>,
     next_connection: u64,
     /// Caller's time by which the clock is ahead of the authority ticks.
@@ -228,6 +236,7 @@ impl Match {
             events: Vec::new(),
             when: Vec::new(),
             persists: true,
+            forgotten: Vec::new(),
             tags: BTreeMap::new(),
             next_connection: 0,
             skew_nanos: 0,
@@ -285,6 +294,19 @@ impl Match {
         client
     }
 
+    /// The room's own referee, as its driver announces it.
+    pub fn observe_as_referee(&mut self) -> ConnectionId {
+        let client = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        self.peers.insert(client, Peer::default());
+        self.room.handle_referee_connected(client, self.now());
+        self.drain();
+        let entry = Entry::Observe { ticket: b"", generation: GENERATION, next: Tick::ZERO, fence: None };
+        let bytes = hello(self.room.descriptor().identity(), entry);
+        self.send_bytes(client, &bytes);
+        client
+    }
+
     /// A player whom the backend knows joins.
     pub fn join_as(&mut self, player: PlayerId) -> ConnectionId {
         let client = self.connect();
@@ -336,13 +358,35 @@ impl Match {
     /// The room is gone, and another one is made of the first `records` records of its log.
     pub fn restart(&mut self, records: u64, durability: Durability) {
         let mut log = MemoryLog::new();
-        for (sequence, record) in self.log.records().take_while(|(sequence, _)| *sequence <= records) {
-            log.append(sequence, record).expect("in order");
+        if records >= self.log.next_sequence() - 1 {
+            log.clone_from(&self.log);
+        } else {
+            for (sequence, record) in self.log.records().take_while(|(sequence, _)| *sequence <= records) {
+                log.append(sequence, record).expect("in order");
+            }
         }
         self.room = Room::restore(&mut log, durability).expect("a room's log");
         self.log = log;
         self.tags.clear();
         self.drain();
+    }
+
+    /// The room says all in one record, and the log forgets those before it.
+    pub fn forget(&mut self) {
+        self.room.summarize();
+        self.drain();
+        let summary = self.log.records().filter(|(_, record)| Record::is_summary(record)).last();
+        let Some((sequence, _)) = summary else { return };
+        self.forgotten = self.logged();
+        self.log.forget_before(sequence).expect("a summary");
+        let kept = self.log.kept_frames().expect("a room's log").count();
+        self.forgotten.truncate(self.forgotten.len() - kept);
+    }
+
+    /// Every frame that was ever confirmed, also those that the log has forgotten.
+    pub fn logged(&self) -> Vec<Frame> {
+        let kept = self.log.kept_frames().expect("a room's log").map(|frame| frame.expect("chained"));
+        self.forgotten.iter().cloned().chain(kept).collect()
     }
 
     /// How many records there are up to the frame of the tick before `next`.
@@ -516,8 +560,7 @@ impl Match {
 
     /// I1 and I2: the log, the room and every client have equal frames.
     pub fn check_everyone(&self) {
-        let logged: Vec<Frame> =
-            self.log.frames().expect("a room's log").map(|frame| frame.expect("chained")).collect();
+        let logged = self.logged();
         let of = |generation| logged.iter().filter(move |frame| frame.generation() == generation);
         let current = self.room.descriptor().generation();
         assert_eq!(of(current).count() as u64, self.room.frontier().index());
@@ -584,6 +627,10 @@ fn receive(
                 Some(Notice::Pong { sent_micros: *sent_micros, clock: *clock, counters: *counters })
             }
             RoomMessage::Desync { tick, values, .. } => Some(Notice::Desync { tick: *tick, values: values.0.clone() }),
+            RoomMessage::Verdict { tick, checksum, wrong, .. } => {
+                Some(Notice::Verdict { tick: *tick, checksum: *checksum, wrong: wrong.0.clone() })
+            }
+            RoomMessage::Inquiry { inquiry, question, .. } => Some(Notice::Asked(*inquiry, *question)),
             RoomMessage::Ephemeral { seat, payload } => {
                 Some(Notice::Ephemeral { seat: *seat, payload: payload.to_vec() })
             }

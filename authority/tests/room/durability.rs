@@ -2,14 +2,14 @@
 
 use retick_authority::log::{FrameLog, LogError, MAX_RECORD_BYTES, MemoryLog, Record};
 use retick_authority::room::{
-    ClosedCause, MAX_UNPERSISTED_RECORDS, OnLeave, Output, Room, RoomConfig, RoomSecret, SeatPolicy, SeatTransition,
-    StartPolicy, VacancyCause,
+    ClosedCause, Durability, MAX_UNPERSISTED_RECORDS, OnLeave, Output, Room, RoomConfig, RoomSecret, SeatPolicy,
+    SeatTransition, StartPolicy, VacancyCause,
 };
 use retick_core::frame::FrameChain;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{ControlEpoch, Generation};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClaimId, ClientMessage};
+use retick_core::wire::{ClaimId, ClientMessage, MAX_EPHEMERAL_BYTES, look_ahead_ticks};
 
 use crate::driver::{GENERATION, Match, Notice, SECRET, config, durable, seat};
 
@@ -125,14 +125,26 @@ fn a12_a_log_that_stands_still_stops_the_frames_and_not_the_room() {
     config.rules.hard_tolerance_ticks = 0;
     let (mut game, clients) = Match::started(config);
     game.persists = false;
-    let limit = usize::try_from(MAX_UNPERSISTED_RECORDS).expect("small");
+    let ahead = look_ahead_ticks(game.rate, &game.room.rules(), &game.room.descriptor().limits());
+    let limit = usize::try_from(MAX_UNPERSISTED_RECORDS.min(ahead)).expect("small");
     game.step_to(MAX_UNPERSISTED_RECORDS + 50);
     assert_eq!((game.when.len(), game.peer(clients[0]).next()), (limit, 0));
+    // Answers go out, and the match's clock, of which they tell, stands still.
+    let ping = ClientMessage::Ping { sent_micros: 4, rollbacks: 0 };
+    let told = |game: &mut Match| {
+        game.send(clients[0], &ping);
+        match game.peer(clients[0]).notices.last() {
+            Some(Notice::Pong { clock, .. }) => *clock,
+            other => panic!("{other:?}"),
+        }
+    };
+    let stands = told(&mut game);
+    game.step_to(game.tick + 60);
+    assert_eq!(told(&mut game), stands);
     game.persists = true;
     game.persist_through(u64::MAX);
     game.step();
-    assert_eq!(game.when.len(), limit + 51);
-    assert_eq!(game.peer(clients[0]).next(), MAX_UNPERSISTED_RECORDS + 51);
+    assert_eq!((game.when.len(), game.peer(clients[0]).next()), (limit + 1, limit as u64 + 1));
     game.check_everyone();
 }
 
@@ -198,4 +210,64 @@ fn a6_tokens_depend_on_the_secret_alone_and_survive_a_rebuilt_room() {
     };
     assert_eq!(token(SECRET), token(SECRET));
     assert_ne!(token(SECRET), token(RoomSecret([1; 32])));
+}
+
+/// Otherwise everyone would be played by substitutes for as long as the disk stands still, and then see all of it at once (A1).
+#[test]
+fn a1_time_in_which_the_log_stands_still_does_not_pass_for_the_match() {
+    for durability in [Durability::EveryFrame, Durability::Interval] {
+        check_that_time_stands_still(durability);
+    }
+}
+
+fn check_that_time_stands_still(durability: Durability) {
+    let (mut game, clients) = Match::started(RoomConfig { durability, ..config(2, 6) });
+    game.play(&clients, 60);
+    game.persists = false;
+    // With intervals frames wait for what stands before them alone.
+    game.room.set_locked(true);
+    game.drain();
+    // A client that hears nothing sends as far ahead as it may, and no further.
+    let ahead = look_ahead_ticks(game.rate, &game.room.rules(), &game.room.descriptor().limits());
+    let values = vec![1; usize::try_from(ahead).expect("small")];
+    clients.iter().for_each(|client| game.inputs(*client, 60, &values));
+    game.step_to(3_000);
+    let stood = game.room.frontier().index();
+    assert!((60..=60 + ahead).contains(&stood), "it went on to tick {stood}");
+    assert_eq!(game.room.clock_tick().map(|tick| tick.index() <= stood), Some(true));
+    game.persists = true;
+    game.persist_through(u64::MAX);
+    // Then it goes on, tick by tick.
+    for _ in 0..60 {
+        let next = game.room.frontier().index();
+        clients.iter().for_each(|client| game.input(*client, next, 2));
+        game.step();
+    }
+    let passed = game.room.frontier().index() - stood;
+    assert!((59..=60).contains(&passed), "{passed} ticks in a second");
+    assert_eq!((game.flagged(0), game.flagged(1)), (vec![], vec![]));
+    game.check_everyone();
+}
+
+/// Ephemerals are for the moment. Behind a log that stands still they would only pile up.
+#[test]
+fn a9_ephemerals_are_dropped_where_too_much_waits_for_the_log() {
+    let (mut game, clients) = Match::started(durable(2));
+    game.persists = false;
+    game.step();
+    let (payload, sent) = ([7; MAX_EPHEMERAL_BYTES], 3 * 1024);
+    for _ in 0..sent {
+        game.send(clients[0], &ClientMessage::Ephemeral { payload: &payload });
+        game.step_to(game.tick + 3);
+    }
+    // A mebibyte waits.
+    let heard = sent - game.room.stats().seats.dropped_ephemerals;
+    assert!((1000..=1024).contains(&heard), "{heard}");
+    game.persists = true;
+    game.persist_through(u64::MAX);
+    let is_ephemeral = |notice: &&Notice| matches!(notice, Notice::Ephemeral { .. });
+    assert_eq!(game.peer(clients[1]).notices.iter().filter(is_ephemeral).count() as u64, heard);
+    // Once the log is there, they are heard again.
+    game.send(clients[0], &ClientMessage::Ephemeral { payload: b"again" });
+    assert!(game.peer(clients[1]).was_sent(b"again"));
 }

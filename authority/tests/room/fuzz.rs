@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use retick_authority::room::{
-    ConnectionId, Durability, OnLeave, PausePolicy, ReconfigurePolicy, RoomConfig, RoomEvent, SeatPolicy,
-    SeatTransition, StartPolicy, VacancyCause,
+    ConnectionId, Durability, OnLeave, PausePolicy, ReconfigurePolicy, RestoreError, Room, RoomConfig, RoomEvent,
+    SeatPolicy, SeatTransition, StartPolicy, VacancyCause,
 };
 use retick_core::digest::Checksum;
 use retick_core::seat::{ControlEpoch, Generation};
@@ -23,15 +23,42 @@ enum Act {
     Connect,
     Join(usize),
     Ready(usize),
-    Return { of: usize, behind: u64, forge: bool },
-    Inputs { by: usize, offset: u64, back: bool, lengths: Vec<u8>, epoch: u32, generation: u32 },
-    Report { by: usize, back: u64, odd: bool },
-    Command { by: usize, sequence: u32, length: usize },
-    Ephemeral { by: usize },
+    Return {
+        of: usize,
+        behind: u64,
+        forge: bool,
+    },
+    Inputs {
+        by: usize,
+        offset: u64,
+        back: bool,
+        lengths: Vec<u8>,
+        epoch: u32,
+        generation: u32,
+    },
+    Report {
+        by: usize,
+        back: u64,
+        odd: bool,
+    },
+    Command {
+        by: usize,
+        sequence: u32,
+        length: usize,
+    },
+    Ephemeral {
+        by: usize,
+    },
     Ping(usize),
     Leave(usize),
-    Garbage { by: usize, bytes: Vec<u8> },
-    Truncated { by: usize, cut: usize },
+    Garbage {
+        by: usize,
+        bytes: Vec<u8>,
+    },
+    Truncated {
+        by: usize,
+        cut: usize,
+    },
     Disconnect(usize),
     Steps(u64),
     Stall(u64),
@@ -39,18 +66,48 @@ enum Act {
     Start,
     Close,
     JoinAs(u8),
-    Observe { next: u64 },
-    Vote { by: usize, ready: bool },
+    Observe {
+        next: u64,
+    },
+    Vote {
+        by: usize,
+        ready: bool,
+    },
     StartBy(usize),
-    Pause { by: usize, paused: bool },
-    Reconfigure { by: usize, length: usize },
-    Result { by: usize, back: u64, odd: bool },
+    Pause {
+        by: usize,
+        paused: bool,
+    },
+    Reconfigure {
+        by: usize,
+        length: usize,
+    },
+    Result {
+        by: usize,
+        back: u64,
+        odd: bool,
+    },
     SeatBot(usize),
     RemoveBot(usize),
     Lock(bool),
-    Donate { by: usize, fault: u32 },
-    Download { by: usize, fault: u32 },
-    Transfer { by: usize, kind: u8, transfer: u64, number: u32 },
+    Donate {
+        by: usize,
+        fault: u32,
+    },
+    Download {
+        by: usize,
+        fault: u32,
+    },
+    Transfer {
+        by: usize,
+        kind: u8,
+        transfer: u64,
+        number: u32,
+    },
+    /// The room is killed behind a summary of itself, which its log begins with then or not.
+    Restart {
+        forget: bool,
+    },
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -84,6 +141,9 @@ fn act() -> impl Strategy<Value = Act> {
         1 => prop::bool::weighted(0.05).prop_map(|close| if close { Act::Close } else { Act::Persist }),
         8 => of_life(),
         6 => of_snapshots(),
+        1 => (prop::bool::weighted(0.1), any::<bool>()).prop_map(|(restart, forget)| {
+            if restart { Act::Restart { forget } } else { Act::Persist }
+        }),
     ]
 }
 
@@ -171,6 +231,29 @@ fn transfer(kind: u8, transfer: u64, number: u32) -> Vec<u8> {
         3 => ClientMessage::SnapshotChunk { transfer, index: number, bytes: &[1, 2, 3] },
         _ => ClientMessage::SnapshotOffer(donors::header(transfer, u64::from(number), &[0], &[7])),
     })
+}
+
+/// What is replayed up to the summary must be what the summary says, or the log is refused.
+fn restart(game: &mut Match, forget: bool) {
+    game.persist_through(u64::MAX);
+    if game.room.is_closed() {
+        return;
+    }
+    let durability = game.room.settings().durability;
+    if forget {
+        game.forget();
+    } else {
+        game.room.summarize();
+        game.drain();
+    }
+    game.restart(u64::MAX, durability);
+    // Both are the same room: it says the same of itself, and so does the one that is made of all that it wrote.
+    game.room.summarize();
+    game.drain();
+    let mut log = game.log.clone();
+    if let Err(error) = Room::restore(&mut log, durability) {
+        assert!(matches!(error, RestoreError::Ended { .. }), "{error}");
+    }
 }
 
 fn perform(game: &mut Match, act: Act) {
@@ -275,6 +358,7 @@ fn perform(game: &mut Match, act: Act) {
         Act::Donate { by, fault } => donate(game, by, fault),
         Act::Download { by, fault } => download(game, by, fault),
         Act::Transfer { by, kind, transfer, number } => send(by, &self::transfer(kind, transfer, number)),
+        Act::Restart { forget } => restart(game, forget),
     }
     game.drain();
 }

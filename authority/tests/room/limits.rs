@@ -1,8 +1,10 @@
 //! Budgets, commands and ephemerals: at each limit and past it (A9, A11).
 
+use retick_authority::log::FrameLog;
 use retick_authority::room::{
     COMMANDS_PER_SECOND, CloseCause, ConnectionId, EPHEMERALS_PER_SECOND, MAX_COMMAND_BYTES_PER_FRAME,
-    MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS, RELEASE_BYTES, RoomConfig, SeatPolicy,
+    MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS, PausePolicy, RELEASE_BYTES, REQUESTS_PER_SECOND, RoomConfig,
+    SeatPolicy,
 };
 use retick_core::frame::{CommandSource, MAX_COMMAND_BYTES, MAX_COMMANDS_PER_FRAME};
 use retick_core::runtime::Capabilities;
@@ -216,4 +218,52 @@ fn a5_the_largest_room_plays() {
     assert_eq!(game.when, [0, 1, 2, 3, 4]);
     assert_eq!(game.peer(ConnectionId(127)).next(), 5);
     assert_eq!(game.tally(5).sum, [5; 128]);
+}
+
+/// One seat that sends all that it may while nothing is ordered leaves room for the commands of the others.
+#[test]
+fn a9_no_seat_takes_the_queue_from_the_others() {
+    for payload in [&[3; MAX_COMMAND_BYTES][..], b"x"] {
+        let (mut game, clients) = Match::started(config(4, 0));
+        game.step();
+        let now = game.now();
+        game.room.pause(now).expect("it runs");
+        for second in 0..8 {
+            let first = 60 * second;
+            (first..first + COMMANDS_PER_SECOND).for_each(|sequence| game.command(clients[0], sequence, payload));
+            game.step_to(game.tick + 60);
+        }
+        assert!(game.counters(0).rejected_commands > 0, "guard: it wants more than there is");
+        for other in &clients[1..] {
+            game.command(*other, 0, b"mine");
+        }
+        let rejected: Vec<_> = (1..4).map(|index| game.counters(index).rejected_commands).collect();
+        assert_eq!(rejected, [0, 0, 0]);
+        let now = game.now();
+        game.room.unpause(now).expect("it stood still");
+        game.step_to(game.tick + 20);
+        let ordered = (0..game.room.frontier().index()).flat_map(|tick| commands(&game, tick));
+        assert_eq!(ordered.filter(|(_, payload)| payload == b"mine").count(), 3);
+    }
+}
+
+/// Each of these is told to everyone, and some are written down.
+#[test]
+fn a11_votes_and_pauses_have_a_rate() {
+    let mut game = Match::new(RoomConfig { pause: PausePolicy::Anyone, ..config(3, 6) });
+    let clients = [game.join_ready(), game.join_ready()];
+    let told = game.peer(clients[0]).rosters;
+    (0..200).for_each(|turn| game.send(clients[1], &ClientMessage::Vote { ready: turn % 2 == 1 }));
+    let most = REQUESTS_PER_SECOND as usize;
+    assert_eq!((game.peer(clients[0]).rosters - told, game.peer(clients[1]).closed), (most, None));
+    assert_eq!(game.room.stats().refused_requests, 200 - u64::from(REQUESTS_PER_SECOND));
+    let third = game.join_ready();
+    game.step_to(60);
+    game.send(clients[1], &ClientMessage::Vote { ready: true });
+    assert!(game.room.clock_tick().is_some(), "a second later it is heard again");
+    let records = game.log.next_sequence();
+    for turn in 0..200 {
+        game.send(third, &ClientMessage::Pause { generation: GENERATION, paused: turn % 2 == 0 });
+    }
+    assert_eq!(game.log.next_sequence() - records, u64::from(REQUESTS_PER_SECOND));
 }

@@ -1,11 +1,15 @@
 //! Observers (A14): they get what everyone gets, hold no seat, and hold up nobody.
 
-use retick_authority::room::{CloseCause, RoomConfig, SeatState};
+use retick_authority::room::{
+    CloseCause, ConnectionId, MAX_DELIVERIES, MAX_OBSERVER_DELIVERIES, RoomConfig, SeatState,
+};
 use retick_core::seat::Presence;
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, CloseReason, Refusal};
+use retick_core::wire::{ClientMessage, CloseReason, NoSnapshot, Refusal};
 
-use crate::driver::{GENERATION, Match, Notice, config, seat};
+use crate::donation::{ENTRY, REPORTED, STATE_BYTES, Scene, forgetful};
+use crate::donors::{Peers, Taker};
+use crate::driver::{GENERATION, Match, Notice, Transfer, config, seat};
 
 #[test]
 fn a14_an_observer_gets_frames_desyncs_and_ephemerals_and_no_seat() {
@@ -118,4 +122,49 @@ fn a14_observers_do_not_keep_a_deserted_room() {
     assert!(game.room.is_closed());
     assert_eq!(game.peer(observer).closed, Some(CloseCause::Ended(CloseReason::RoomEnded)));
     assert_eq!(game.room.seat_state(seat(0)), Some(SeatState::Vacated));
+}
+
+/// Who is announced a snapshot, of these.
+fn announced(scene: &Scene, connections: &[ConnectionId]) -> usize {
+    let told = |id: &&ConnectionId| {
+        Peers::told(&scene.game, **id).iter().any(|transfer| matches!(transfer, Transfer::Snapshot { .. }))
+    };
+    connections.iter().filter(told).count()
+}
+
+#[test]
+fn a14_observers_that_read_slowly_never_keep_a_player_from_its_snapshot() {
+    let mut scene = Scene::before(forgetful(4), STATE_BYTES, 1);
+    let onlookers: Vec<_> = (0..MAX_DELIVERIES).map(|_| scene.game.observe(0)).collect();
+    scene.peers.takers.extend(onlookers.iter().map(|onlooker| (*onlooker, Taker::Stalls)));
+    scene.play(ENTRY + 60);
+    let served = announced(&scene, &onlookers);
+    scene.enter();
+    scene.play(ENTRY + 240);
+    assert_eq!(scene.hydrated(0), Some((REPORTED, true)), "{served} observers were being served");
+    assert_eq!(served, MAX_OBSERVER_DELIVERIES);
+    // Those in the way are given up, and the others have their turn.
+    scene.play(ENTRY + 60 + 12 * 60);
+    assert_eq!(announced(&scene, &onlookers), MAX_DELIVERIES);
+    scene.check_undisturbed();
+}
+
+/// Each would cost a player four megabytes of upload.
+#[test]
+fn a14_an_observer_that_can_use_no_snapshot_makes_no_player_give_another() {
+    let mut scene = Scene::before(forgetful(4), STATE_BYTES, 1);
+    let onlooker = scene.game.observe(0);
+    scene.peers.takers.insert(onlooker, Taker::Fails);
+    scene.play(ENTRY + 300);
+    assert_eq!(scene.game.room.stats().failed_deliveries, 2, "guard: it had the same twice");
+    assert_eq!(scene.peers.asked.len(), 1);
+    // It waits for the next one for so long, and no longer.
+    scene.play(ENTRY + 300 + 10 * 60);
+    let closed = CloseCause::Ended(CloseReason::NoHistory(NoSnapshot::Mismatch));
+    assert_eq!((scene.game.peer(onlooker).closed, scene.peers.asked.len()), (Some(closed), 1));
+    scene.enter();
+    scene.play(scene.game.tick + 100);
+    assert!(scene.hydrated(0).is_some_and(|(_, verified)| verified), "a player is given one all the same");
+    assert_eq!(scene.peers.asked.len(), 2);
+    scene.check_undisturbed();
 }

@@ -6,7 +6,7 @@ use retick_authority::room::{
 };
 use retick_core::seat::{Generation, Presence};
 use retick_core::tick::Tick;
-use retick_core::wire::{ClientMessage, CloseReason, Refusal, ResumeToken};
+use retick_core::wire::{ClientMessage, CloseReason, PlayerId, Refusal, ResumeToken};
 
 use crate::driver::{Match, Notice, config, seat, zig};
 
@@ -243,4 +243,24 @@ fn a6_a_seat_that_is_lost_before_tick_0_must_be_ready_again() {
     game.ready(back);
     assert_eq!(game.room.clock_tick(), Some(Tick::ZERO));
     assert_eq!(game.peer(second).notices.last(), Some(&Notice::Started(Default::default())));
+}
+
+/// The other one has never heard of the commands of the first.
+#[test]
+fn a9_commands_of_a_players_other_machine_are_taken_from_its_first_on() {
+    let player = PlayerId([7; 32]);
+    let mut game = Match::new(config(1, 0));
+    let first = game.join_as(player);
+    game.ready(first);
+    game.step();
+    (1..=9).for_each(|sequence| game.command(first, sequence, b"first"));
+    let second = game.join_as(player);
+    assert_eq!(game.peer(first).closed, Some(CloseCause::Ended(CloseReason::Superseded)), "guard");
+    game.command(second, 1, b"second");
+    game.command(second, 1, b"again");
+    assert_eq!(game.counters(0).rejected_commands, 1, "numbers still rise on a connection");
+    game.step();
+    let frame = game.frame(1);
+    let ordered: Vec<_> = frame.commands().map(|(_, payload)| payload).collect();
+    assert_eq!((ordered.len(), ordered.last()), (10, Some(&&b"second"[..])));
 }

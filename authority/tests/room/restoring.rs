@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
-    ConnectionId, Durability, MatchSettlement, Output, RECOVERY_WINDOW_MILLIS, RecordError, RestoreError, Room,
-    RoomConfig, RoomEvent, SeatState,
+    ConnectionId, Durability, MAX_TAIL_MESSAGES, MatchSettlement, Output, RECOVERY_WINDOW_MILLIS, RecordError,
+    RestoreError, Room, RoomConfig, RoomEvent, SeatState,
 };
 use retick_core::config::SessionConfig;
 use retick_core::seat::Presence;
@@ -517,4 +517,87 @@ proptest! {
 fn eventful_once() -> &'static MemoryLog {
     static LOG: std::sync::OnceLock<MemoryLog> = std::sync::OnceLock::new();
     LOG.get_or_init(eventful)
+}
+
+/// A log holds the whole match. A room that is made of it holds what a room holds.
+#[test]
+fn a7_a_restored_room_has_no_more_history_than_it_may() {
+    let mut config = durable(2);
+    config.donation.history_millis = 5_000;
+    let (mut game, clients) = Match::started(config);
+    play(&mut game, &clients, 2_000);
+    let before = game.room.history_start();
+    assert!(before > Tick::ZERO, "guard");
+    game.restart(u64::MAX, Durability::EveryFrame);
+    assert_eq!(game.room.history_start(), before);
+    let back = return_all(&mut game, &clients);
+    play(&mut game, &back, 10);
+    game.check_everyone();
+}
+
+/// Each may cost as much as a mebibyte of hashing, proved or not.
+#[test]
+fn a12_a_connection_gives_back_so_many_messages_and_no_more() {
+    let (mut game, clients) = played(3, 60);
+    game.restart(game.records_before(50), Durability::Interval);
+    let back = return_all(&mut game, &clients[..2]);
+    let most = u64::from(MAX_TAIL_MESSAGES);
+    (0..most + 5).for_each(|_| game.give_back(back[0], clients[0], 50, 55));
+    assert_eq!(game.room.stats().unproved_tails, 5);
+    // Another one is heard all the same.
+    game.give_back(back[1], clients[1], 50, 60);
+    assert_eq!(game.room.stats().unproved_tails, 5);
+    game.step_to(game.tick + 60 * RECOVERY_WINDOW_MILLIS / 1000 + 60);
+    assert_eq!(recovered(&game), Some((60, 10)));
+}
+
+/// A match of which two machines disagreed has no result, whatever its players say after a restart.
+#[test]
+fn a12_a_desync_is_not_forgotten() {
+    for sums_up in [false, true] {
+        check_that_a_desync_is_known(sums_up);
+    }
+}
+
+fn check_that_a_desync_is_known(sums_up: bool) {
+    let (mut game, clients) = Match::started(durable(2));
+    play(&mut game, &clients, 10);
+    game.report(clients[0], 1, b"one");
+    game.report(clients[1], 1, b"other");
+    if sums_up {
+        game.forget();
+    }
+    game.restart(u64::MAX, Durability::EveryFrame);
+    let back = return_all(&mut game, &clients);
+    play(&mut game, &back, 10);
+    let result = ClientMessage::Result { generation: GENERATION, tick: Tick::new(15), result: b"I won" };
+    back.iter().for_each(|client| game.send(*client, &result));
+    assert_eq!(game.room.settlement(), MatchSettlement::Disputed);
+    // It was one of its generation alone.
+    let now = game.now();
+    game.room.reconfigure(SessionConfig::empty(), now).expect("it runs");
+    game.drain();
+    game.restart(u64::MAX, Durability::EveryFrame);
+    assert_eq!(game.room.settlement(), MatchSettlement::Incomplete { reported: Default::default() });
+}
+
+/// A vote ends with its transport, whether the room was restarted meanwhile or not.
+#[test]
+fn a15_a_vote_to_wait_ends_with_its_transport() {
+    for restarts in [false, true] {
+        let mut game = Match::new(durable(2));
+        let clients = [game.join_ready(), game.join()];
+        game.send(clients[0], &ClientMessage::Vote { ready: false });
+        game.ready(clients[1]);
+        assert_eq!(game.room.clock_tick(), None, "guard: it waits");
+        let back = if restarts {
+            game.restart(u64::MAX, Durability::EveryFrame);
+            clients.map(|client| game.return_from(client))
+        } else {
+            [game.return_from(clients[0]), clients[1]]
+        };
+        game.ready(back[0]);
+        game.ready(back[1]);
+        assert_eq!(game.room.clock_tick(), Some(Tick::ZERO), "restarts: {restarts}");
+    }
 }

@@ -434,3 +434,27 @@ fn a5_two_newcomers_never_get_one_seat() {
     let refused = waiting.iter().filter(|client| game.peer(**client).refusal() == Some(Refusal::Full { seats: 4 }));
     assert_eq!(refused.count(), 4);
 }
+
+/// A bot that plays for somebody who may come back is the last that a newcomer gets.
+#[test]
+fn a5_a_newcomer_gets_a_bots_own_seat_before_one_that_is_kept_for_its_owner() {
+    let policy = SeatPolicy {
+        on_leave: OnLeave::Bot,
+        humans_claim_bots: true,
+        initial_bots: bots(&[2]),
+        ..SeatPolicy::default()
+    };
+    let mut config = with(policy, 3);
+    config.grace_millis = 500;
+    let mut game = Match::new(config);
+    let clients = [game.join_ready(), game.join_ready()];
+    game.play(&clients, 10);
+    game.disconnect(clients[1]);
+    game.play(&clients[..1], 60);
+    assert_eq!([1, 2].map(|index| game.room.seat_state(seat(index))), [Some(SeatState::Bot); 2], "guard");
+    let newcomer = game.join_ready();
+    assert_eq!(game.peer(newcomer).seat, Some(seat(2)));
+    let back = game.return_from(clients[1]);
+    assert_eq!((game.peer(back).refusal(), game.peer(back).seat), (None, Some(seat(1))));
+    game.check_everyone();
+}

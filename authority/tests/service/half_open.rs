@@ -123,7 +123,7 @@ async fn attack(silence: Silence, number: usize, handle: ServiceHandle, code: Ro
             }
             Silence::Nothing => {
                 let Some(raw) = Raw::pipe(&handle, peer, code, "").await else { continue };
-                assert_eq!(raw.end().await, RawEnd::Refused(Refusal::Malformed));
+                assert_eq!(raw.end().await, RawEnd::Code(1008));
             }
             Silence::Slow => {
                 let (mut from, mut to) = tokio::io::split(open_pipe(&handle, peer));

@@ -1,17 +1,24 @@
 //! Rooms in a folder: they outlive their service, one service has them at a time, and what is damaged is set aside (A12).
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use retick_authority::log::file::Durability;
+use retick_authority::log::FrameLog;
+use retick_authority::log::file::{Durability, Retention, StoredSnapshot};
 use retick_authority::service::{
-    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomPhase, Service, ServiceConfig, ServiceError, Visibility as Shown,
+    LogSettings, LogStoreError, MAX_SYNC_MILLIS, RoomCode, RoomPhase, Service, ServiceConfig, ServiceError,
+    Visibility as Shown, open_room_folder,
 };
 use retick_client::{CreateOptions, NetEnd, RoomLock, Visibility};
+use retick_core::client::ClientEvent;
+use retick_core::seat::Seat;
 use retick_core::tick::Tick;
+use retick_core::wire::Refusal;
 
 use crate::game::{Scripted, assert_agreement, descriptor, factory, room_config};
 use crate::lobby::{PUBLIC, code_of, lobby, refused};
+use crate::raw::{Raw, RawEnd};
 use crate::server::{Server, client_is, local_config, soon};
 
 /// A folder of one test's own, removed with it.
@@ -140,12 +147,29 @@ async fn a12_one_service_has_the_folder_and_syncs_are_not_too_far_apart() {
 async fn a12_rooms_that_ended_are_kept_up_to_their_bound() {
     let (folder, game) = (Folder::new("ended"), factory::<60>(b"one"));
     let server = Server::start(folder.config(Durability::EveryFrame));
-    for _ in 0..5 {
-        let code = server.handle.create_room(room_config(&game, 1)).expect("a room");
+    let end = async |code| {
         server.handle.close_room(code).await.expect("it is there");
         until("it has ended", || server.handle.room_count() == 0).await;
+    };
+    for _ in 0..4 {
+        let code = server.handle.create_room(room_config(&game, 1)).expect("a room");
+        let client = server.join(code, &game, Scripted::new(0).0);
+        client_is("it plays", &client, |stats| stats.confirmed >= Tick::new(1)).await;
+        end(code).await;
     }
     assert_eq!((folder.count("rooms"), folder.count("ended")), (0, 2));
+    // Rooms whose match never began take no place from those.
+    let kept = || {
+        let names = std::fs::read_dir(folder.0.join("ended")).expect("it is there");
+        let mut names: Vec<_> = names.map(|entry| entry.expect("it is there").file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = kept();
+    for _ in 0..3 {
+        end(server.handle.create_room(room_config(&game, 1)).expect("a room")).await;
+    }
+    assert_eq!((folder.count("rooms"), kept()), (0, before));
     server.stop().await;
 }
 
@@ -192,4 +216,93 @@ async fn a12_a_restored_room_is_as_visible_as_it_was_and_its_creators_key_fits()
     assert_eq!(refused(lost), (401, "room-key".to_owned()));
     assert_eq!(lobby(&server).set_lock(code, key, RoomLock::Open).await.expect("its key").lock, RoomLock::Open);
     server.stop().await;
+}
+
+/// A player that comes back in the moment of a stop comes back to the next service, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a12_a_stop_turns_nobody_away_whose_room_goes_on() {
+    for keeps in [true, false] {
+        let (folder, game) = (Folder::new("at-the-door"), factory::<60>(b"one"));
+        let config = if keeps { folder.config(Durability::EveryFrame) } else { local_config() };
+        let server = Server::start(config);
+        let code = server.handle.create_room(room_config(&game, 2)).expect("a room");
+        let waits = Raw::open(server.address, code).await;
+        server.stop().await;
+        let expected = if keeps { RawEnd::Dropped } else { RawEnd::Refused(Refusal::Closing) };
+        assert_eq!(waits.end().await, expected, "rooms are kept: {keeps}");
+    }
+}
+
+/// What a service leaves behind that was killed: its tasks end where they stand, and nothing is written any more.
+fn kill(serving: tokio::runtime::Runtime, folder: &Folder) -> impl Future<Output = ()> {
+    serving.shutdown_background();
+    let lock = OpenOptions::new().write(true).open(folder.0.join("lock")).expect("it is there");
+    async move { until("nobody has the folder", || lock.try_lock().is_ok()).await }
+}
+
+/// The snapshot beside a room's log, and the number of the log's first record.
+async fn stored(folder: &Folder, code: RoomCode) -> (StoredSnapshot, u64) {
+    let (path, mut log) = (folder.0.join("rooms").join(code.to_string()), None);
+    // A thread that was writing may not have ended yet.
+    until("nobody has the log open", || {
+        log = open_room_folder(&path).ok();
+        log.is_some()
+    })
+    .await;
+    let mut log = log.expect("it was opened");
+    (log.snapshot().expect("whole").expect("it was kept"), log.first_sequence())
+}
+
+/// Nobody who has the state comes back, so that it can be the stored one alone.
+#[test]
+fn a7_a_latecomer_after_a_kill_is_built_from_the_stored_snapshot_and_plays_on() {
+    let playing = tokio::runtime::Runtime::new().expect("threads");
+    for retention in [Retention::SinceSnapshot, Retention::All] {
+        let (folder, game) = (Folder::new("snapshot"), factory::<60>(b"one"));
+        let mut config = folder.config(Durability::EveryFrame);
+        config.logs = config.logs.map(|logs| LogSettings { retention, ..logs });
+        let serving = tokio::runtime::Runtime::new().expect("threads");
+        let server = serving.block_on(async { Server::start(config.clone()) });
+        let mut room = room_config(&game, 3);
+        room.seats.humans_claim_bots = true;
+        room.seats.initial_bots = Seat::new(2).into_iter().collect();
+        (room.donation.snapshot_interval_millis, room.donation.replay_millis) = (200, 300);
+        let code = serving.block_on(async { server.handle.create_room(room) }).expect("a room");
+        playing.block_on(async {
+            let ((one, sums_one), (two, sums_two)) = (Scripted::new(0), Scripted::new(1));
+            let clients = [server.join(code, &game, one), server.join(code, &game, two)];
+            for client in &clients {
+                client_is("it plays", client, |stats| stats.confirmed >= Tick::new(60)).await;
+            }
+            let kept = server.status(code);
+            until("three snapshots are kept", || kept.borrow().stats.snapshots >= 3).await;
+            let goal = clients[0].stats().confirmed.saturating_add(40);
+            client_is("they play on", &clients[0], |stats| stats.confirmed >= goal).await;
+            kill(serving, &folder).await;
+            clients.iter().for_each(|client| client.stop().expect("it plays"));
+
+            let (snapshot, first) = stored(&folder, code).await;
+            assert!(snapshot.tick > Tick::new(20), "guard: {:?}", snapshot.tick);
+            assert_eq!(first > 1, retention == Retention::SinceSnapshot, "the log begins with record {first}");
+            let server = Server::start(config);
+            assert_eq!(server.handle.room_codes(), [code]);
+            let (player, late_sums) = Scripted::new(2);
+            let mut late = server.join(code, &game, player);
+            let hydrated = async {
+                loop {
+                    if let ClientEvent::Hydrated { tick, .. } = late.next_event().await.expect("it lives") {
+                        return tick;
+                    }
+                }
+            };
+            assert_eq!(soon("it is built", hydrated).await, snapshot.tick);
+            let goal = late.stats().confirmed.max(clients[0].stats().confirmed).saturating_add(90);
+            client_is("it plays on", &late, |stats| stats.confirmed >= goal).await;
+            assert_eq!(late.stats().client.desyncs, 0);
+            // Between the snapshot and the kill all three have been, and say the same.
+            assert_agreement(&[sums_one, sums_two, late_sums], 1);
+            drop((clients, late));
+            server.stop().await;
+        });
+    }
 }

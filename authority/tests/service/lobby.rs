@@ -248,7 +248,9 @@ async fn v1_an_address_makes_and_asks_for_so_much_and_not_more() {
         }
     };
     soon("it is over", gone).await;
-    assert_eq!(create(peers[0]).await.status, 201);
+    let fourth = create(peers[0]).await;
+    assert_eq!(fourth.status, 201);
+    let first_room = (fourth.code(), fourth.json()["room_key"].as_str().expect("a key").to_owned());
     let fifth = create(peers[0]).await;
     assert_eq!((fifth.status, fifth.code().as_str()), (429, "too-many-requests"));
     assert_eq!(fifth.header("retry-after"), Some("60"));
@@ -259,6 +261,15 @@ async fn v1_an_address_makes_and_asks_for_so_much_and_not_more() {
     assert_eq!(of(&server, peers[1], &list, "").await.code(), "too-many-requests");
     tokio::time::advance(std::time::Duration::from_secs(15)).await;
     assert_eq!(of(&server, peers[1], &list, "").await.status, 200);
+    // So has what a room's creator changes: each change may be written to the disk.
+    let (room, key) = (first_room.0, format!("authorization: Bearer {}\r\n", first_room.1));
+    let change = async || {
+        let stream = open_pipe(&server.handle, peers[1]);
+        exchange(stream, &format!("PATCH /rooms/{room}"), &key, b"{\"locked\":true}").await
+    };
+    assert_eq!(change().await.code(), "too-many-requests");
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    assert_eq!(change().await.status, 200);
     // The owner, in the process, is held to the number of rooms alone.
     for _ in 0..10 {
         let room = crate::game::room_config(&game, 2);

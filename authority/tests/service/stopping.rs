@@ -1,11 +1,13 @@
 //! How things end: the service, and rooms that nobody uses.
 
+use std::time::Duration;
+
 use retick_authority::room::{RoomEvent, StartPolicy};
 use retick_authority::service::{CreateRoomError, RoomPhase, ServiceConfig, UnknownRoom};
 use retick_client::NetEnd;
 use retick_core::client::EndReason;
 use retick_core::tick::Tick;
-use retick_core::wire::CloseReason;
+use retick_core::wire::{ClientMessage, CloseReason};
 
 use crate::game::{Scripted, assert_agreement, factory, room_config};
 use crate::raw::Raw;
@@ -68,5 +70,41 @@ async fn a15_the_owner_starts_a_room_that_is_not_full() {
     client_is("the match runs", &client, |stats| stats.confirmed >= Tick::new(30)).await;
     client.stop().expect("it plays");
     assert_eq!(soon("the client ends", client.join()).await.expect("no panic").end, NetEnd::Stopped);
+    server.stop().await;
+}
+
+/// Otherwise every lobby that was left would stay for as long as the service, and count against whoever made it.
+#[tokio::test(start_paused = true)]
+async fn v1_a_room_that_everyone_left_before_it_began_is_removed() {
+    let config = ServiceConfig { unused_room_millis: 10_000, idle_millis: 3_600_000, ..local_config() };
+    let (server, game) = (Server::start(config), factory::<60>(b"one"));
+    for leaves in [true, false] {
+        let code = server.handle.create_room(room_config(&game, 2)).expect("a room");
+        let status = server.status(code);
+        let mut raw = Raw::pipe(&server.handle, server.address.ip(), code, "").await.expect("a place");
+        raw.join(game.manifest().identity()).await;
+        assert_eq!(raw.welcomed().await, Ok(()));
+        // Whoever waits for others is not hurried.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(status.borrow().phase, RoomPhase::Waiting);
+        if leaves {
+            raw.send(&ClientMessage::Leave).await;
+        }
+        drop(raw);
+        let over = tokio::time::timeout(Duration::from_secs(60), async {
+            let mut status = status.clone();
+            let _ = status.wait_for(|status| status.phase == RoomPhase::Closed).await;
+        });
+        assert!(over.await.is_ok(), "it stays for ever; its last player left: {leaves}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn v1_a_room_is_made_from_any_thread() {
+    let (server, game) = (Server::start(local_config()), factory::<60>(b"one"));
+    let (handle, config) = (server.handle.clone(), room_config(&game, 2));
+    let made = std::thread::spawn(move || handle.create_room(config)).join();
+    assert!(made.expect("no panic").is_ok());
     server.stop().await;
 }

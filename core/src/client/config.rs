@@ -93,6 +93,9 @@ pub enum ClientRole {
     Player,
     /// It watches: holds no seat, sends no input, shows confirmed states alone, and reports nothing (A14).
     Observer,
+    /// The room's own referee (A13): watches like an observer, and reports checksums, donates snapshots and says how the match ended.
+    /// Only a room that runs it lets it speak; in any other it is an observer.
+    Referee,
 }
 
 /// What a client is to do. The defaults are those of the spec.

@@ -8,7 +8,9 @@ use alloc::vec::Vec;
 
 use super::outbox::Outbox;
 use super::{Client, ClientEvent, EndReason};
+use crate::codec::wire::Cursor;
 use crate::digest::{Checksum, Digest};
+use crate::frame::Frame;
 use crate::seat::Seat;
 use crate::session::Session;
 use crate::snapshot::{Snapshot, SnapshotError};
@@ -55,7 +57,16 @@ struct Giving {
 #[derive(Debug)]
 struct Taking {
     assembly: Assembly,
-    verified: bool,
+    purpose: Purpose,
+}
+
+/// What a snapshot is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    /// The session is built from it. Whether the room knew of another seat's report of the state.
+    Hydration { verified: bool },
+    /// The session has gone wrong, and plays on meanwhile (A13).
+    Repair,
 }
 
 /// Inputs that were sampled and not confirmed. A tick is sampled once (N2), also where the session is built from an older state.
@@ -113,7 +124,7 @@ impl Transfers {
     /// A connection was greeted.
     pub(super) fn handle_welcome(&mut self, awaiting: bool) {
         self.awaiting = awaiting;
-        self.taking = self.taking.take().filter(|_| awaiting);
+        self.taking = self.taking.take().filter(|taking| awaiting && taking.purpose != Purpose::Repair);
     }
 
     /// The transport is gone: the room has given up what was under way to it.
@@ -124,7 +135,8 @@ impl Transfers {
 
     /// The room sends all frames that are missing instead.
     pub(super) fn handle_frames(&mut self) {
-        (self.awaiting, self.taking) = (false, None);
+        self.awaiting = false;
+        self.taking = self.taking.take().filter(|taking| taking.purpose == Purpose::Repair);
     }
 
     fn want(&mut self, transfer: TransferId, tick: Tick, outbox: &mut Outbox) {
@@ -201,6 +213,7 @@ impl Client {
             RoomMessage::SnapshotProgress { transfer, next } => self.transfers.acknowledge(transfer, next),
             RoomMessage::SnapshotCanceled { transfer } => self.transfers.cancel(transfer),
             RoomMessage::Snapshot { ref header, verified } => return self.take_header(header, verified),
+            RoomMessage::Repair { ref header } => return self.take_repair(header),
             RoomMessage::SnapshotChunk { transfer, index, bytes } => return self.take_chunk(transfer, index, bytes),
             RoomMessage::NoSnapshot { cause } => self.outbox.push_event(ClientEvent::NoSnapshot { cause }),
             _ => return Err(EndReason::Protocol),
@@ -221,15 +234,29 @@ impl Client {
             same.then_some(taking.assembly)
         });
         let assembly = kept.unwrap_or_else(|| Assembly::new(*header));
-        self.transfers.taking = Some(Taking { assembly, verified });
+        self.transfers.taking = Some(Taking { assembly, purpose: Purpose::Hydration { verified } });
         self.acknowledge_chunks();
-        self.hydrate_if_complete();
+        self.take_if_complete();
+        Ok(())
+    }
+
+    /// A snapshot is announced that puts this client right. One that is built from another snapshot just now needs none.
+    fn take_repair(&mut self, header: &SnapshotHeader) -> Result<(), EndReason> {
+        self.check_generation(header.generation)?;
+        if self.transfers.awaiting || self.session.is_none() {
+            let transfer = header.transfer;
+            self.outbox.push_message(|out| ClientMessage::SnapshotFailed { transfer }.encode_into(out));
+            return Ok(());
+        }
+        self.transfers.taking = Some(Taking { assembly: Assembly::new(*header), purpose: Purpose::Repair });
+        self.acknowledge_chunks();
         Ok(())
     }
 
     /// One that is part of no transfer, or that can't be part of this one, breaks the protocol: the room sends them in order.
     fn take_chunk(&mut self, transfer: TransferId, index: u32, bytes: &[u8]) -> Result<(), EndReason> {
-        let Some(Taking { assembly, .. }) = &mut self.transfers.taking else { return Ok(()) };
+        let Some(Taking { assembly, purpose }) = &mut self.transfers.taking else { return Ok(()) };
+        let purpose = *purpose;
         match assembly.take(transfer, index, bytes) {
             Ok(Chunk::New) => {}
             // What is left of a transfer that ended may still be under way.
@@ -237,11 +264,14 @@ impl Client {
             Err(_) => return Err(EndReason::Protocol),
         }
         let (received_bytes, total_bytes) = (assembly.received_bytes(), assembly.header().byte_count);
-        self.outbox.push_event(ClientEvent::Hydrating { received_bytes, total_bytes });
-        if !assembly.is_complete() {
+        let is_complete = assembly.is_complete();
+        if purpose != Purpose::Repair {
+            self.outbox.push_event(ClientEvent::Hydrating { received_bytes, total_bytes });
+        }
+        if !is_complete {
             self.acknowledge_chunks();
         }
-        self.hydrate_if_complete();
+        self.take_if_complete();
         Ok(())
     }
 
@@ -254,19 +284,29 @@ impl Client {
         }
     }
 
-    fn hydrate_if_complete(&mut self) {
+    fn take_if_complete(&mut self) {
         if self.transfers.taking.as_ref().is_none_or(|taking| !taking.assembly.is_complete()) {
             return;
         }
-        let Some(Taking { assembly, verified }) = self.transfers.taking.take() else { return };
+        let Some(Taking { assembly, purpose }) = self.transfers.taking.take() else { return };
         let header = *assembly.header();
         let transfer = header.transfer;
-        match self.hydrate(assembly) {
+        let taken = match purpose {
+            Purpose::Hydration { .. } => self.hydrate(assembly),
+            Purpose::Repair => self.repair(assembly),
+        };
+        match taken {
             Ok(()) => {
-                self.handle_hydrated();
                 let (tick, next) = (header.tick, header.chunk_count());
+                let event = match purpose {
+                    Purpose::Hydration { verified } => {
+                        self.handle_hydrated();
+                        ClientEvent::Hydrated { tick, verified }
+                    }
+                    Purpose::Repair => ClientEvent::Repaired { tick },
+                };
                 self.outbox.push_message(|out| ClientMessage::SnapshotProgress { transfer, next }.encode_into(out));
-                self.outbox.push_event(ClientEvent::Hydrated { tick, verified });
+                self.outbox.push_event(event);
             }
             Err(error) => {
                 self.outbox.push_message(|out| ClientMessage::SnapshotFailed { transfer }.encode_into(out));
@@ -277,21 +317,32 @@ impl Client {
 
     /// Checks everything before the session changes (S8).
     fn hydrate(&mut self, assembly: Assembly) -> Result<(), HydrationError> {
-        let header = *assembly.header();
-        let snapshot = Snapshot::from_bytes(&assembly.finish()?)?;
-        let (expected, found): (Checksum, Checksum) = (header.checksum, snapshot.checksum());
-        if expected != found {
-            return Err(SnapshotError::Checksum { expected, found }.into());
-        }
-        if snapshot.tick() != header.tick {
-            return Err(HydrationError::Other { expected: header.tick, found: snapshot.tick() });
-        }
+        let snapshot = announced(assembly)?;
         self.drain_session();
         if let Some(session) = &mut self.session {
             let sampled = self.claimed.map(|claimed| Sampled::beyond(session, claimed.seat, snapshot.tick()));
             session.hydrate(&snapshot)?;
             sampled.into_iter().for_each(|sampled| sampled.give_back(session));
         }
+        Ok(())
+    }
+
+    /// Puts the session right, with the frames since, which it has. What it would still have said of the wrong states is not said.
+    fn repair(&mut self, assembly: Assembly) -> Result<(), HydrationError> {
+        let snapshot = announced(assembly)?;
+        self.drain_session();
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let (tick, frontier, seats) = (snapshot.tick(), session.confirmed(), session.descriptor().seats());
+        let bytes = self.tail.frames_between(tick, frontier).unwrap_or_default();
+        let (mut cursor, mut frames) = (Cursor::new(&bytes), Vec::new());
+        while !cursor.rest().is_empty() {
+            let mut frame = Frame::new(session.descriptor().generation(), tick);
+            let read = frame.decode_full(&mut cursor, seats);
+            read.map_err(|error| SnapshotError::Frame { tick, error: error.into() })?;
+            frames.push(frame);
+        }
+        session.repair(&snapshot, frames)?;
+        self.pending_reports.retain(|(reported, _)| *reported <= tick);
         Ok(())
     }
 
@@ -302,4 +353,18 @@ impl Client {
         self.chain = None;
         self.tail.clear();
     }
+}
+
+/// The snapshot that was announced, and no other.
+fn announced(assembly: Assembly) -> Result<Snapshot, HydrationError> {
+    let header = *assembly.header();
+    let snapshot = Snapshot::from_bytes(&assembly.finish()?)?;
+    let (expected, found): (Checksum, Checksum) = (header.checksum, snapshot.checksum());
+    if expected != found {
+        return Err(SnapshotError::Checksum { expected, found }.into());
+    }
+    if snapshot.tick() != header.tick {
+        return Err(HydrationError::Other { expected: header.tick, found: snapshot.tick() });
+    }
+    Ok(snapshot)
 }

@@ -10,7 +10,7 @@ use crate::runtime::CreateError;
 use crate::seat::{Generation, Seat};
 use crate::session::{ConfirmError, SessionError, SessionEvent, SessionFault};
 use crate::tick::Tick;
-use crate::wire::{CloseReason, MessageError, NoSnapshot, Refusal, SeatView};
+use crate::wire::{CloseReason, Finding, MessageError, NoSnapshot, PlaceTick, Refusal, SeatView, Witness};
 
 /// What comes out of a client.
 #[must_use]
@@ -70,6 +70,22 @@ pub enum ClientEvent {
         /// Every seat's report.
         values: Vec<(Seat, Checksum)>,
     },
+    /// The room asked both sides of a desync, and this came of it (A8).
+    Found(DesyncFinding),
+    /// The room's referee has said which checksum of a state is right, and who reported another one (A13).
+    Verdict {
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// The right checksum.
+        checksum: Checksum,
+        /// Who is wrong.
+        wrong: Vec<Seat>,
+    },
+    /// This client had come to another state than the match, and goes on from the referee's (A13).
+    Repaired {
+        /// The state that was replaced: `n` for `S(n)`.
+        tick: Tick,
+    },
     /// Another seat's ephemeral (A9).
     Ephemeral {
         /// Whose.
@@ -108,6 +124,75 @@ pub enum ClientEvent {
     },
     /// It is over; close the transport.
     Ended(EndReason),
+}
+
+/// What came of asking both sides of a desync: [`Finding`], with bytes of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DesyncFinding {
+    /// The state whose reports differ: `n` for `S(n)`.
+    pub report: Tick,
+    /// Who was asked.
+    pub witnesses: (Witness, Witness),
+    /// Where their states differ, if that was found.
+    pub place: Option<DesyncPlace>,
+    /// Seats that come to another state than they reported when they play the same frames again.
+    pub contradicted: Vec<Seat>,
+    /// Who did not answer in time.
+    pub silent: Vec<Witness>,
+}
+
+/// The first bytes that differ: [`Place`](crate::wire::Place), with bytes of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DesyncPlace {
+    /// In which state.
+    pub tick: PlaceTick,
+    /// Where in the state's canonical bytes.
+    pub address: u64,
+    /// The bytes of the first witness.
+    pub ours: Vec<u8>,
+    /// The bytes of the other one.
+    pub theirs: Vec<u8>,
+}
+
+impl DesyncFinding {
+    /// A finding that outlives its message.
+    pub fn of(finding: &Finding<'_>) -> DesyncFinding {
+        let place = finding.place.map(|place| DesyncPlace {
+            tick: place.tick,
+            address: place.address,
+            ours: place.ours.to_vec(),
+            theirs: place.theirs.to_vec(),
+        });
+        let (contradicted, silent) = (finding.contradicted.0.clone(), finding.silent.0.clone());
+        DesyncFinding { report: finding.report, witnesses: finding.witnesses, place, contradicted, silent }
+    }
+}
+
+impl core::fmt::Display for DesyncFinding {
+    /// What was found, on one line: `reports of S(181) differ: seat 0 and seat 2 first differ in S(130) at 0x18..0x1a: 0a 00 / 0b 00`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (one, other) = self.witnesses;
+        write!(f, "reports of S({}) differ: {one} and {other} ", self.report)?;
+        match &self.place {
+            Some(place) => {
+                let first = match place.tick {
+                    PlaceTick::First(tick) => write!(f, "first differ in S({tick})"),
+                    PlaceTick::Reported(tick) => write!(f, "differ in S({tick})"),
+                };
+                first?;
+                let bytes = place.ours.len().max(place.theirs.len()) as u64;
+                write!(f, " at {:#x}..{:#x}:", place.address, place.address.saturating_add(bytes))?;
+                place.ours.iter().try_for_each(|byte| write!(f, " {byte:02x}"))?;
+                f.write_str(" /")?;
+                place.theirs.iter().try_for_each(|byte| write!(f, " {byte:02x}"))?;
+            }
+            None => f.write_str("show no difference in their states")?,
+        }
+        self.contradicted
+            .iter()
+            .try_for_each(|seat| write!(f, "; seat {seat} does not come to what it reported again"))?;
+        self.silent.iter().try_for_each(|witness| write!(f, "; {witness} did not answer"))
+    }
 }
 
 /// Why a client is over. Only [`EndReason::Closed`] with [`CloseReason::Left`] was asked for.

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::donation::Transfers;
+use super::inquiry::Inquiries;
 use super::{Client, ClientEvent, ClientRole, EndReason, Preparation, RequestError, check_length};
 use crate::config::SessionConfig;
 use crate::frame::Frame;
@@ -108,9 +109,19 @@ impl Client {
     /// # Errors
     /// [`RequestError`]; nothing was sent then.
     pub fn report_result(&mut self, tick: Tick, result: &[u8]) -> Result<(), RequestError> {
-        let generation = self.live_claim()?.generation;
+        let generation = match self.config.role {
+            ClientRole::Referee => self.live_terms()?.generation,
+            _ => self.live_claim()?.generation,
+        };
         check_length(result, MAX_RESULT_BYTES)?;
-        self.request(&ClientMessage::Result { generation, tick, result })
+        let message = ClientMessage::Result { generation, tick, result };
+        self.outbox.push_message(|out| message.encode_into(out));
+        Ok(())
+    }
+
+    fn live_terms(&self) -> Result<Terms, RequestError> {
+        let live = self.connected && self.greeted && self.end.is_none();
+        self.terms.filter(|_| live).ok_or(RequestError::NotConnected)
     }
 
     /// The first tick that the room does not confirm before its clock goes on, while it stands still (A15).
@@ -218,12 +229,13 @@ impl Client {
         self.tail.clear();
         self.recovering = false;
         self.transfers = Transfers::default();
+        self.inquiries = Inquiries::default();
         self.pace.forget_clock();
         self.outbox.push_event(ClientEvent::Reconfigured { generation });
         Ok(())
     }
 
     pub(super) fn is_observer(&self) -> bool {
-        self.config.role == ClientRole::Observer
+        self.config.role != ClientRole::Player
     }
 }

@@ -3,8 +3,11 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use super::event::DesyncFinding;
 use super::life::Terms;
-use super::{Claimed, Client, ClientEvent, EndReason, MAX_PENDING_REPORTS, Preparation, SLOWEST_ROUND_TRIP_MILLIS};
+use super::{
+    Claimed, Client, ClientEvent, ClientRole, EndReason, MAX_PENDING_REPORTS, Preparation, SLOWEST_ROUND_TRIP_MILLIS,
+};
 use crate::digest::Checksum;
 use crate::frame::{FrameChain, FrameError, FrameKey, FrameRunReader};
 use crate::identity::MatchDescriptor;
@@ -66,6 +69,17 @@ impl Client {
                 self.check_generation(generation)?;
                 self.stats.desyncs += 1;
                 self.outbox.push_event(ClientEvent::Desync { tick, values: values.0 });
+            }
+            RoomMessage::Inquiry { inquiry, generation, question } => {
+                return self.take_inquiry(inquiry, generation, question);
+            }
+            RoomMessage::Found { generation, finding } => {
+                self.check_generation(generation)?;
+                self.outbox.push_event(ClientEvent::Found(DesyncFinding::of(&finding)));
+            }
+            RoomMessage::Verdict { generation, tick, checksum, wrong } => {
+                self.check_generation(generation)?;
+                self.outbox.push_event(ClientEvent::Verdict { tick, checksum, wrong: wrong.0 });
             }
             RoomMessage::Ephemeral { seat, payload } => {
                 self.outbox.push_event(ClientEvent::Ephemeral { seat, payload: payload.to_vec() });
@@ -294,14 +308,17 @@ impl Client {
 
     /// Reports what is confirmed, as soon as there is a transport for it (A8).
     pub(super) fn send_reports(&mut self) {
-        if self.is_observer() {
+        if self.config.role == ClientRole::Observer {
             self.pending_reports.clear();
         }
-        let (Some(claimed), true, true) = (self.claimed, self.connected, self.greeted && !self.gathering) else {
+        // A referee holds no seat, and is on the generation that it was greeted with.
+        let referee = self.terms.filter(|_| self.config.role == ClientRole::Referee).map(|terms| terms.generation);
+        let generation = self.claimed.map(|claimed| claimed.generation).or(referee);
+        let (Some(generation), true, true) = (generation, self.connected, self.greeted && !self.gathering) else {
             return;
         };
         for (tick, checksum) in self.pending_reports.drain(..) {
-            let report = ClientMessage::Report { generation: claimed.generation, tick, checksum };
+            let report = ClientMessage::Report { generation, tick, checksum };
             self.outbox.push_message(|out| report.encode_into(out));
             self.stats.reports += 1;
         }

@@ -70,6 +70,7 @@ mod delay;
 mod donation;
 mod event;
 mod inputs;
+mod inquiry;
 mod life;
 mod messages;
 mod outbox;
@@ -91,8 +92,10 @@ pub use self::config::{
 use self::delay::{DelayTuner, Measured};
 use self::donation::Transfers;
 pub use self::donation::{DONATION_WINDOW_CHUNKS, HydrationError, MAX_QUEUED_DONATIONS};
-pub use self::event::{ClientEvent, EndReason, Output};
+pub use self::event::{ClientEvent, DesyncFinding, DesyncPlace, EndReason, Output};
 pub use self::inputs::{MAX_LOSSY_MESSAGE_BYTES, MAX_REDUNDANT_INPUTS};
+use self::inquiry::Inquiries;
+pub use self::inquiry::{MAX_RESIMULATED_TICKS_PER_TURN, MAX_WAITING_INQUIRIES};
 pub use self::life::MatchResult;
 use self::life::{Life, Terms};
 use self::outbox::Outbox;
@@ -155,6 +158,7 @@ pub struct Client {
     /// The room was restarted, and its clock does not run yet.
     recovering: bool,
     transfers: Transfers,
+    inquiries: Inquiries,
     /// The match whose session waits for the game's preparation.
     held: Option<HeldMatch>,
     pace: Pace,
@@ -211,6 +215,7 @@ impl Client {
             recovering: false,
             held: None,
             transfers: Transfers::default(),
+            inquiries: Inquiries::default(),
             goals: Goals::default(),
             greeted_at: Tick::ZERO,
             now: Moment::ZERO,
@@ -258,6 +263,7 @@ impl Client {
         self.greeted = false;
         self.base_is_known = false;
         self.transfers.handle_disconnected();
+        self.inquiries.handle_disconnected();
         self.outbox.drop_messages();
         if let Some(held) = &mut self.held {
             held.forget_messages();
@@ -332,6 +338,7 @@ impl Client {
         if stepped.is_ok() {
             self.send_ready_if_caught_up();
             self.give_snapshots();
+            self.answer_inquiries();
         }
         stepped.map_err(|fault| self.finish(EndReason::Fault(fault)))
     }

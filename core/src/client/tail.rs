@@ -96,6 +96,18 @@ impl Tail {
         }
     }
 
+    /// The self-contained forms of the frames from `first` on and before `end`, one behind the other, if all of them are kept.
+    pub(super) fn frames_between(&self, first: Tick, end: Tick) -> Option<Vec<u8>> {
+        if first < self.first || end > self.end() || end < first {
+            return None;
+        }
+        let bytes_before = |tick: Tick| {
+            let count = usize::try_from(tick.since(self.first)).unwrap_or(usize::MAX);
+            self.frames.iter().take(count).map(|kept| kept.byte_count).sum::<usize>()
+        };
+        self.bytes.get(self.dropped..)?.get(bytes_before(first)..bytes_before(end)).map(<[u8]>::to_vec)
+    }
+
     /// A release ended before `end` with this tag. One that brought nothing new is passed over.
     pub(super) fn release(&mut self, end: Tick, tag: ReleaseTag) {
         if self.end() == end
@@ -231,6 +243,27 @@ mod tests {
         // A frame that does not follow begins anew.
         tail.push(&frame(7, b"x"));
         assert_eq!((tail.first, tail.frames.len()), (Tick::new(7), 1));
+    }
+
+    #[test]
+    fn a8_frames_are_read_back_whole_or_not_at_all() {
+        let input = |tick: u64| alloc::vec![7; usize::try_from(tick % 3).expect("small")];
+        let most = MAX_TAIL_TICKS as u64;
+        let (tail, ticks) = (filled(most + 10, 4, input), |first, end| (Tick::new(first), Tick::new(end)));
+        for (first, end) in [ticks(10, most + 10), ticks(11, 20), ticks(most, most)] {
+            let bytes = tail.frames_between(first, end).expect("all are there");
+            let (mut cursor, mut found) = (Cursor::new(&bytes), Vec::new());
+            while !cursor.rest().is_empty() {
+                let mut read = Frame::new(GENERATION, first);
+                read.decode_full(&mut cursor, seats()).expect("its own");
+                found.push(read);
+            }
+            let expected: Vec<_> = (first.index()..end.index()).map(|tick| frame(tick, &input(tick))).collect();
+            assert_eq!(found, expected);
+        }
+        for (first, end) in [ticks(9, 20), ticks(20, most + 11), ticks(20, 19), ticks(0, u64::MAX)] {
+            assert_eq!(tail.frames_between(first, end), None, "{first} to {end}");
+        }
     }
 
     #[test]

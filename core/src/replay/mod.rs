@@ -1,7 +1,9 @@
-//! Replays: the confirmed frames of a match with its identity and checksums, recorded and verified (R1, R2, R4).
+//! Replays: the confirmed frames of a match with its identity and checksums, recorded, verified and watched (R1–R4).
 //!
-//! Only the confirmed timeline is recorded. A file is a header and a run of records, each closed by a check that covers
-//! everything before it, so what a crash leaves behind is readable up to its last whole record.
+//! Only the confirmed timeline is recorded. A file is a header and a run of blocks, each closed by a check, so what a crash leaves
+//! behind is readable up to its last whole block. [`Recorder`] writes, [`verify`] and [`Verifier`] re-simulate and compare,
+//! [`ReplayPlayer`] goes to any state of it (R3), [`difference`] says where two of them part. `docs/replay-format.md` has every
+//! byte.
 //!
 //! The game here is that of the [crate's page](crate).
 //!
@@ -40,8 +42,30 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
-mod format;
+mod diff;
+mod error;
+mod expected;
+mod file;
+mod framing;
+mod player;
+mod recorder;
+mod refused;
+mod run;
+mod section;
+#[cfg(feature = "signing")]
+mod signature;
+mod stepper;
 mod verify;
 
-pub use format::{Recorder, Replay, ReplayEnd, ReplayError};
-pub use verify::{ChecksumMismatch, Refused, Verdict, verify};
+pub use diff::{Difference, MatchPart, difference};
+pub use error::{BrokenChain, ReplayEnd, ReplayError};
+pub use expected::Expected;
+pub use file::Replay;
+pub use framing::REPLAY_VERSION;
+pub use player::{ReplayPlayer, SeekError};
+pub use recorder::{DEFAULT_FLUSH_INTERVAL_TICKS, DEFAULT_KEY_FRAME_INTERVAL_TICKS, Recorder, RecorderOptions};
+pub use refused::Refused;
+pub use section::MAX_FRAMES_PER_BLOCK;
+#[cfg(feature = "signing")]
+pub use signature::{ReplayPublicKey, ReplaySigningKey};
+pub use verify::{ChecksumMismatch, Verdict, Verifier, verify, verify_expecting};

@@ -2,15 +2,14 @@
 
 use alloc::vec::Vec;
 
-use super::format::{Replay, ReplayEnd, ReplayError};
-use crate::digest::{Checksum, Digest, Identity};
-use crate::frame::FrameChain;
-use crate::identity::IdentityPart;
-use crate::runtime::{AdvanceError, CreateError, Keep, Output, Runtime, RuntimeFactory, StepBatch};
+use super::error::ReplayEnd;
+use super::expected::Expected;
+use super::file::Replay;
+use super::refused::Refused;
+use super::stepper::Stepper;
+use crate::digest::Checksum;
+use crate::runtime::{AdvanceError, Keep, RuntimeFactory};
 use crate::tick::Tick;
-
-/// Ticks stepped in one batch.
-const TICKS_PER_BATCH: usize = 64;
 
 /// A recorded checksum that re-simulation does not give.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,128 +60,165 @@ pub enum Verdict {
         /// Ticks that could be re-simulated.
         ticks: Tick,
     },
-    /// It is not a replay of this game; no tick was stepped, except for the last two reasons.
+    /// It is not a replay of this game, or not the one that is expected.
     Refused(Refused),
-}
-
-/// Why a replay was refused.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Refused {
-    /// It can't be read.
-    #[error("{0}")]
-    Unreadable(#[from] ReplayError),
-    /// It was recorded with another identity.
-    #[error("the replay is of identity {expected}, but {found} is loaded; they differ in {part:?}")]
-    Identity {
-        /// The replay's.
-        expected: Identity,
-        /// The loaded game's.
-        found: Identity,
-        /// The first part that differs.
-        part: Option<IdentityPart>,
-    },
-    /// There is no runtime for its match.
-    #[error("{0}")]
-    Create(CreateError),
-    /// The game faults while it is re-simulated, which no confirmed tick of a finished match does.
-    #[error("{0}")]
-    Fault(AdvanceError),
-    /// Every checksum is right, but the frames are not those that the end record vouches for.
-    #[error("the frame chain ends in {found}, not {expected}")]
-    Chain {
-        /// What the end record states.
-        expected: Digest,
-        /// What the frames give.
-        found: Digest,
-    },
 }
 
 /// Verifies the replay in `bytes` against a game.
 pub fn verify(bytes: &[u8], factory: &dyn RuntimeFactory) -> Verdict {
-    check(bytes, factory).unwrap_or_else(Verdict::Refused)
+    verify_expecting(bytes, factory, &Expected::default())
 }
 
-fn check(bytes: &[u8], factory: &dyn RuntimeFactory) -> Result<Verdict, Refused> {
-    let (mut replay, mut records) = Replay::open(bytes).map_err(Refused::Unreadable)?;
+/// Verifies the replay in `bytes` against a game and what else the caller knows of it.
+pub fn verify_expecting(bytes: &[u8], factory: &dyn RuntimeFactory, expected: &Expected) -> Verdict {
+    match Verifier::new(bytes, factory, expected) {
+        Ok(verifier) => verifier.finish(),
+        Err(refused) => Verdict::Refused(refused),
+    }
+}
+
+/// A verification that goes on for as many ticks at a time as the caller likes. Several may be under way at once: they share
+/// nothing.
+///
+/// ```
+/// # mod race {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/race.rs"));
+/// # }
+/// # use race::{descriptor, factory, frame};
+/// use retick_core::replay::{Expected, Recorder, Verdict, Verifier};
+/// use retick_core::runtime::RuntimeFactory;
+///
+/// let mut recorder = Recorder::new(factory().manifest(), &descriptor());
+/// (0..5).for_each(|tick| recorder.push_frame(&frame(tick, [10, 20])));
+/// recorder.finish();
+/// let file = recorder.take_bytes();
+///
+/// let mut verifier = Verifier::new(&file, &factory(), &Expected::default())?;
+/// while verifier.step(2) {
+///     println!("{} of {} ticks", verifier.tick(), verifier.replay().ticks());
+/// }
+/// // Nobody recorded a checksum.
+/// assert!(matches!(verifier.finish(), Verdict::Unverifiable { .. }));
+/// # Ok::<(), retick_core::replay::Refused>(())
+/// ```
+#[derive(Debug)]
+pub struct Verifier {
+    replay: Replay,
+    stepper: Stepper,
+    /// The states whose checksum is wanted, in order.
+    wanted: Vec<Tick>,
+    computed: Vec<(Tick, Checksum)>,
+    fault: Option<AdvanceError>,
+}
+
+impl Verifier {
+    /// Reads the replay, and holds everything against the game and `expected` that takes no stepping: format, identity, config,
+    /// match, sections, frame chain, signature.
+    ///
+    /// # Errors
+    /// [`Refused`], before anything was stepped.
+    pub fn new(bytes: &[u8], factory: &dyn RuntimeFactory, expected: &Expected) -> Result<Verifier, Refused> {
+        let (mut replay, mut blocks) = Replay::open(bytes)?;
+        check_identity(&replay, factory)?;
+        expected.check_header(&replay)?;
+        replay.read(&mut blocks)?;
+        replay.check_chain()?;
+        expected.check_signature(&replay)?;
+        let mut stepper = Stepper::new(factory.create(replay.descriptor()).map_err(Refused::Create)?);
+        let stated = replay.checksums().iter().map(|(tick, _)| *tick).chain(replay.key_frames());
+        let mut wanted: Vec<Tick> = stated.chain([replay.ticks()]).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut computed = Vec::new();
+        if wanted.first() == Some(&Tick::ZERO) {
+            let kept = stepper.keep(Keep::CHECKSUM).map_err(Refused::Fault)?;
+            computed.extend(kept.kept.iter().filter_map(|kept| Some((kept.tick, kept.checksum?))));
+        }
+        Ok(Verifier { replay, stepper, wanted, computed, fault: None })
+    }
+
+    /// The replay, as far as it could be read.
+    pub fn replay(&self) -> &Replay {
+        &self.replay
+    }
+
+    /// The state that was reached.
+    pub fn tick(&self) -> Tick {
+        self.stepper.tick()
+    }
+
+    /// Steps through at most so many further ticks, and says whether any are left.
+    pub fn step(&mut self, ticks: u64) -> bool {
+        let to = self.tick().saturating_add(ticks).min(self.replay.ticks());
+        let Verifier { replay, stepper, wanted, computed, fault } = self;
+        if fault.is_some() {
+            return false;
+        }
+        let keep = |tick: Tick| if wanted.binary_search(&tick).is_ok() { Keep::CHECKSUM } else { Keep::NOTHING };
+        let done = stepper.run(replay, to, keep, |kept| computed.extend(kept.checksum.map(|sum| (kept.tick, sum))));
+        *fault = done.err();
+        fault.is_none() && to < self.replay.ticks()
+    }
+
+    /// Steps through what is left, and says what the replay is worth.
+    pub fn finish(mut self) -> Verdict {
+        while self.step(u64::MAX) {}
+        let verdict = self.compare();
+        match (verdict, self.fault.take()) {
+            // A match that went another way may well fault; where it went there is what matters.
+            (Verdict::Diverged { last_good, first_bad, later_bad, later_good }, _) => {
+                Verdict::Diverged { last_good, first_bad, later_bad, later_good }
+            }
+            (_, Some(fault)) => Verdict::Refused(Refused::Fault(fault)),
+            (verdict, None) => self.wrong_key_frame().map_or(verdict, Verdict::Refused),
+        }
+    }
+
+    fn computed(&self, tick: Tick) -> Option<Checksum> {
+        let index = self.computed.binary_search_by_key(&tick, |(at, _)| *at).ok()?;
+        self.computed.get(index).map(|(_, checksum)| *checksum)
+    }
+
+    fn compare(&self) -> Verdict {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        let mut stated = self.replay.checksums().to_vec();
+        stated.sort_by_key(|(tick, _)| *tick);
+        for (tick, expected) in stated {
+            match self.computed(tick) {
+                Some(found) if found == expected => good.push(tick),
+                Some(found) => bad.push(ChecksumMismatch { tick, expected, found }),
+                // A checksum of a state beyond the frames can't be compared; the file is then not complete either.
+                None => {}
+            }
+        }
+        let (ticks, checksums, end) = (self.replay.ticks(), good.len(), self.replay.end());
+        if let Some(first_bad) = bad.first().copied() {
+            bad.remove(0);
+            let last_good = good.iter().copied().filter(|tick| *tick < first_bad.tick).max();
+            let later_good = good.into_iter().filter(|tick| *tick > first_bad.tick).collect();
+            return Verdict::Diverged { last_good, first_bad, later_bad: bad, later_good };
+        }
+        if end != ReplayEnd::Complete || checksums < self.replay.checksums().len() {
+            return Verdict::Incomplete { ticks, checksums, end };
+        }
+        match self.computed(ticks) {
+            Some(final_checksum) if checksums > 0 => Verdict::Verified { ticks, checksums, final_checksum },
+            _ => Verdict::Unverifiable { ticks },
+        }
+    }
+
+    /// The first key frame that is not the state that re-simulation gives.
+    fn wrong_key_frame(&self) -> Option<Refused> {
+        self.replay.key_frame_checksums().enumerate().find_map(|(number, (tick, stated))| {
+            let found = self.computed(tick)?;
+            let held = self.replay.key_frame_state(number).map(|_| stated);
+            (held != Some(found)).then_some(Refused::KeyFrame { tick, expected: held, found })
+        })
+    }
+}
+
+/// Refuses a replay of another game.
+pub(super) fn check_identity(replay: &Replay, factory: &dyn RuntimeFactory) -> Result<(), Refused> {
     let (recorded, loaded) = (replay.manifest(), factory.manifest());
-    if recorded.identity() != loaded.identity() {
-        let part = loaded.difference(recorded);
-        return Err(Refused::Identity { expected: recorded.identity(), found: loaded.identity(), part });
-    }
-    let mut runtime = factory.create(replay.descriptor()).map_err(Refused::Create)?;
-    replay.read(&mut records);
-    let computed = run(&replay, runtime.as_mut()).map_err(Refused::Fault)?;
-    let Some((_, final_checksum)) = computed.last().copied() else {
-        return Ok(Verdict::Unverifiable { ticks: replay.ticks() });
-    };
-    let verdict = compare(&replay, &computed, final_checksum);
-    match (&verdict, replay.chain_head()) {
-        (Verdict::Verified { .. }, Some(expected)) => {
-            let found = chain_of(&replay);
-            if found == expected { Ok(verdict) } else { Err(Refused::Chain { expected, found }) }
-        }
-        _ => Ok(verdict),
-    }
-}
-
-/// The checksums of every state that the replay states one for, and of the last.
-fn run(replay: &Replay, runtime: &mut dyn Runtime) -> Result<Vec<(Tick, Checksum)>, AdvanceError> {
-    let mut wanted: Vec<Tick> = replay.checksums().iter().map(|(tick, _)| *tick).collect();
-    wanted.push(replay.ticks());
-    wanted.sort_unstable();
-    let wanted = |tick: Tick| wanted.binary_search(&tick).is_ok();
-    let schema = runtime.manifest().input_schema().clone();
-    let (mut batch, mut output, mut computed) = (StepBatch::default(), Output::default(), Vec::new());
-    if wanted(Tick::ZERO) {
-        runtime.keep(Keep::CHECKSUM, &mut output)?;
-    }
-    let mut frames = replay.frames();
-    loop {
-        batch.reset(runtime.tick());
-        for frame in frames.by_ref().take(TICKS_PER_BATCH) {
-            let keep = if wanted(frame.tick().saturating_add(1)) { Keep::CHECKSUM } else { Keep::NOTHING };
-            batch.push_frame(&frame, &schema, keep);
-        }
-        if batch.is_empty() {
-            break;
-        }
-        runtime.advance(&batch, &mut output)?;
-        computed.extend(output.kept.iter().filter_map(|kept| Some((kept.tick, kept.checksum?))));
-        output.clear();
-    }
-    computed.extend(output.kept.iter().filter_map(|kept| Some((kept.tick, kept.checksum?))));
-    Ok(computed)
-}
-
-fn compare(replay: &Replay, computed: &[(Tick, Checksum)], final_checksum: Checksum) -> Verdict {
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for (tick, expected) in replay.checksums().iter().copied() {
-        match computed.binary_search_by_key(&tick, |(at, _)| *at).map(|index| computed[index].1) {
-            Ok(found) if found == expected => good.push(tick),
-            Ok(found) => bad.push(ChecksumMismatch { tick, expected, found }),
-            // A checksum of a state beyond the frames can't be compared; the file is then not complete either.
-            Err(_) => {}
-        }
-    }
-    let (ticks, checksums) = (replay.ticks(), good.len());
-    if let Some(first_bad) = bad.first().copied() {
-        bad.remove(0);
-        let last_good = good.iter().copied().filter(|tick| *tick < first_bad.tick).max();
-        let later_good = good.into_iter().filter(|tick| *tick > first_bad.tick).collect();
-        return Verdict::Diverged { last_good, first_bad, later_bad: bad, later_good };
-    }
-    if replay.end() != ReplayEnd::Complete || checksums < replay.checksums().len() {
-        return Verdict::Incomplete { ticks, checksums, end: replay.end() };
-    }
-    if checksums == 0 {
-        Verdict::Unverifiable { ticks }
-    } else {
-        Verdict::Verified { ticks, checksums, final_checksum }
-    }
-}
-
-fn chain_of(replay: &Replay) -> Digest {
-    let mut chain = FrameChain::new(replay.descriptor());
-    replay.frames().for_each(|frame| chain.extend(&frame));
-    chain.head()
+    if recorded.identity() == loaded.identity() { Ok(()) } else { Err(Refused::of_identity(recorded, loaded)) }
 }

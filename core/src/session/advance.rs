@@ -279,14 +279,17 @@ impl Session {
         for _ in 0..count {
             let Some(frame) = self.queue.pop_front() else { return };
             self.queued_bytes -= frame.weight();
-            self.input_log.push(&frame);
+            let is_told = frame.tick() < self.told;
+            if !is_told {
+                self.input_log.push(&frame);
+            }
             self.timeline.confirm_one();
             match self.policy.recording {
-                Recording::Frames => {
+                Recording::Frames if !is_told => {
                     self.waiting_bytes += frame.weight();
                     self.events.push_back(SessionEvent::Confirmed(Box::new(frame)));
                 }
-                Recording::Off => self.spare_frames.push(frame),
+                Recording::Frames | Recording::Off => self.spare_frames.push(frame),
             }
             let (state, rule) = (self.confirmed(), self.retention_rule());
             let reports = rule.is_report(state);
@@ -307,7 +310,9 @@ impl Session {
         match taken {
             Ok(checksum) => {
                 self.input_log.push_checksum(state, checksum);
-                self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
+                if state > self.told {
+                    self.events.push_back(SessionEvent::Checksum { tick: state, checksum });
+                }
             }
             Err(StateReadError::Checkpoint(CheckpointError::Capture { tick, error })) => {
                 self.report_fault = Some(SessionFault::Capture(AdvanceError::Capture { tick, error }));

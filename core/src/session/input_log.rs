@@ -116,6 +116,11 @@ impl InputLog {
         }
     }
 
+    /// Forgets the checksums of states behind `S(tick)`, which were wrong.
+    pub(super) fn forget_checksums_behind(&mut self, tick: Tick) {
+        while self.checksums.pop_back_if(|(state, _)| *state > tick).is_some() {}
+    }
+
     fn trim(&mut self) {
         let most = match self.retention {
             InputRetention::Off => 0,

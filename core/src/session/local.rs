@@ -151,7 +151,9 @@ impl LocalSession {
         let neutral = session.schema.neutral();
         let driver = |seat: Seat| {
             let presence = config.presence(seat);
-            let last = before.get(seat.index()).map_or((presence, ControlEpoch(0)), |last| (last.presence, last.epoch));
+            // As in a room, where nobody drives a seat before its first driver takes it.
+            let nobody = (Presence::Empty, ControlEpoch(0));
+            let last = before.get(seat.index()).map_or(nobody, |last| (last.presence, last.epoch));
             let epoch = if last.0 == presence { last.1 } else { last.1.next() };
             Driver { presence, epoch, held: neutral.to_vec() }
         };

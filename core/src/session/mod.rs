@@ -46,7 +46,9 @@ mod policy;
 mod prediction;
 mod presentation;
 mod promotion;
+mod repair;
 mod replay_export;
+mod resimulation;
 mod retention;
 mod timeline;
 
@@ -73,6 +75,7 @@ pub use self::presentation::{
     MAX_WAITING_PRESENTATION_EVENTS, PresentationPolicy, Silence, SpeculativeEvents,
 };
 pub use self::replay_export::ReplayExportError;
+pub use self::resimulation::{Resimulation, ResimulationError};
 use self::retention::Readers;
 pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
@@ -113,6 +116,8 @@ pub struct Session {
     readers: Readers,
     origin: Origin,
     hydrated_at: Option<Tick>,
+    /// The frames before it were told as confirmed, and the states up to it as reports, before a repair.
+    told: Tick,
     input_log: InputLog,
     local_seats: SeatSet,
     local: LocalInputs,
@@ -168,6 +173,7 @@ impl Session {
             readers: Readers::default(),
             origin: Origin::default(),
             hydrated_at: None,
+            told: Tick::ZERO,
             input_log: InputLog::new(policy.input_retention),
             local_seats,
             local: LocalInputs::new(local_seats, Tick::ZERO, &schema),
@@ -455,6 +461,7 @@ impl Session {
         self.local = LocalInputs::new(self.local_seats, tick, &self.schema);
         self.queue.clear();
         self.hydrated_at = Some(tick);
+        self.told = Tick::ZERO;
         self.input_log.restart(tick);
         // A snapshot's frames take less than the queue's bytes, by their own limits.
         self.queued_bytes = frames.iter().map(Frame::weight).sum();

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use bincode::{BorrowDecode, Encode};
 
 use super::{
-    Frames, Hello, Inputs, MAX_CLIENT_MESSAGE_BYTES, MAX_EPHEMERAL_BYTES, MAX_RESULT_BYTES, MessageError, NoSnapshot,
-    PROTOCOL_VERSION, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId,
+    Answer, Frames, Hello, Inputs, InquiryId, MAX_CLIENT_MESSAGE_BYTES, MAX_EPHEMERAL_BYTES, MAX_RESULT_BYTES,
+    MessageError, NoSnapshot, PROTOCOL_VERSION, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId,
 };
 use crate::codec::wire::{self, Cursor};
 use crate::digest::Checksum;
@@ -39,7 +39,7 @@ pub enum ClientMessage<'a> {
     Command {
         /// The generation it was made in.
         generation: Generation,
-        /// Strictly increasing within a control epoch.
+        /// Strictly increasing on a connection within a control epoch.
         sequence: u32,
         /// The game's bytes, at most 4,096.
         payload: &'a [u8],
@@ -120,6 +120,13 @@ pub enum ClientMessage<'a> {
     },
     /// Frames that the room asked for after a restart (A12).
     Tail(Frames<'a>),
+    /// Answers a question about a state of which reports differ (A8).
+    Answer {
+        /// The question.
+        inquiry: InquiryId,
+        /// The answer.
+        answer: Answer<'a>,
+    },
 }
 
 /// Number of [`ClientMessage::Hello`] on the wire.
@@ -157,6 +164,7 @@ impl<'a> ClientMessage<'a> {
             ClientMessage::SnapshotOffer(header) => header.is_valid(),
             ClientMessage::SnapshotChunk { bytes, .. } => bytes.len() <= SNAPSHOT_CHUNK_BYTES,
             ClientMessage::Tail(frames) => frames.is_valid(),
+            ClientMessage::Answer { answer, .. } => answer.is_valid(),
             _ => true,
         }
     }

@@ -28,6 +28,7 @@ mod end;
 mod entry;
 mod frames;
 mod inputs;
+mod inquiry;
 #[cfg(test)]
 mod refusals;
 mod room_message;
@@ -40,6 +41,10 @@ pub use self::end::{CloseReason, Refusal};
 pub use self::entry::{Claim, ClaimId, Entry, Hello, History, PlayerId, ResumeToken, RoomRules, Welcome};
 pub use self::frames::{Frames, ReleaseTag};
 pub use self::inputs::{InputRun, Inputs, encode_inputs};
+pub use self::inquiry::{
+    Answer, Finding, InquiryId, MAX_INQUIRY_BYTES, MAX_INQUIRY_TICKS, MAX_PLACE_BYTES, Place, PlaceTick, Question,
+    StateSource, Witness,
+};
 pub use self::room_message::{RoomMessage, SeatCounters, SeatView, Settlement};
 pub use self::transfer::{
     MAX_SNAPSHOT_CHUNKS, NoSnapshot, SNAPSHOT_CHUNK_BYTES, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId,
@@ -48,7 +53,7 @@ use crate::codec::wire::WireError;
 use crate::identity::{InputLimits, MAX_DESCRIPTOR_BYTES};
 
 /// The protocol that this build speaks. Raised when a message changes its form.
-pub const PROTOCOL_VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 3;
 /// Most bytes of a message to the room.
 pub const MAX_CLIENT_MESSAGE_BYTES: usize = SNAPSHOT_CHUNK_BYTES + 4096;
 /// Most bytes of a message from the room.

@@ -45,6 +45,10 @@ fn to_room() -> Vec<Vec<u8>> {
         ClientMessage::SnapshotProgress { transfer: TransferId(6), next: 2 },
         ClientMessage::SnapshotFailed { transfer: TransferId(6) },
         ClientMessage::Tail(frames(1)),
+        ClientMessage::Answer { inquiry: InquiryId(4), answer: Answer::Unknown },
+        ClientMessage::Answer { inquiry: InquiryId(4), answer: Answer::Checksums(List(vec![Checksum::of(b"one")])) },
+        ClientMessage::Answer { inquiry: InquiryId(4), answer: Answer::Value(Some([3; 32])) },
+        ClientMessage::Answer { inquiry: InquiryId(4), answer: Answer::Bytes { total: 70_000, bytes: b"state" } },
     ];
     messages.map(|message| encoded(|out| message.encode_into(out))).to_vec()
 }
@@ -57,6 +61,8 @@ fn to_client() -> Vec<Vec<u8>> {
     let claim = Some(Claim { seat, id, epoch, token });
     let clock = RoomClock { micros: 1_000_000 };
     let values = List(vec![(seat, Checksum::of(b"one")), (seat, Checksum::of(b"other"))]);
+    let (inquiry, source) = (InquiryId(4), StateSource::Replayed);
+    let finding = finding(b"ours", b"theirs");
     let messages = [
         RoomMessage::Welcome(Welcome {
             claim,
@@ -86,8 +92,29 @@ fn to_client() -> Vec<Vec<u8>> {
         RoomMessage::NoSnapshot { cause: NoSnapshot::NoDonor },
         RoomMessage::TailWanted { generation, next: tick },
         RoomMessage::Draining { millis: 5_000 },
+        RoomMessage::Inquiry { inquiry, generation, question: Question::Checksums { base: Tick::ZERO, last: tick } },
+        RoomMessage::Inquiry { inquiry, generation, question: Question::Value { tick, source, level: 3, index: 7 } },
+        RoomMessage::Inquiry {
+            inquiry,
+            generation,
+            question: Question::Bytes { tick, source, offset: 9, count: 4096 },
+        },
+        RoomMessage::Found { generation, finding },
+        RoomMessage::Verdict { generation, tick, checksum: Checksum::of(b"right"), wrong: List(vec![seat]) },
+        RoomMessage::Repair { header: header() },
     ];
     messages.map(|message| encoded(|out| message.encode_into(out))).to_vec()
+}
+
+fn finding<'a>(ours: &'a [u8], theirs: &'a [u8]) -> Finding<'a> {
+    let (seat, tick) = (Seat::new(1).expect("valid"), PlaceTick::First(Tick::new(33)));
+    Finding {
+        report: Tick::new(40),
+        witnesses: (Witness::Seat(seat), Witness::Referee),
+        place: Some(Place { tick, address: 77, ours, theirs }),
+        contradicted: List(vec![seat]),
+        silent: List(vec![Witness::Referee]),
+    }
 }
 
 fn header() -> SnapshotHeader {
@@ -183,6 +210,32 @@ fn k13_each_part_of_a_message_ends_at_its_limit() {
         let (transfer, index, bytes) = (TransferId(1), 0, &vec![7; length]);
         check(room_reads, fits, &|out| ClientMessage::SnapshotChunk { transfer, index, bytes }.encode_into(out));
         check(client_reads, fits, &|out| RoomMessage::SnapshotChunk { transfer, index, bytes }.encode_into(out));
+    }
+    for (length, fits) in [(MAX_INQUIRY_BYTES, true), (MAX_INQUIRY_BYTES + 1, false)] {
+        let (inquiry, bytes, count) = (InquiryId(1), &vec![7; length], u32::try_from(length).expect("small"));
+        let answer = || Answer::Bytes { total: 1, bytes };
+        check(room_reads, fits, &|out| ClientMessage::Answer { inquiry, answer: answer() }.encode_into(out));
+        let question = Question::Bytes { tick, source: StateSource::Kept, offset: 0, count };
+        check(client_reads, fits, &|out| RoomMessage::Inquiry { inquiry, generation, question }.encode_into(out));
+    }
+    for (length, fits) in [(MAX_PLACE_BYTES, true), (MAX_PLACE_BYTES + 1, false)] {
+        let (bytes, none) = (&vec![7; length], &[][..]);
+        for (ours, theirs) in [(&bytes[..], none), (none, &bytes[..])] {
+            check(client_reads, fits, &|out| {
+                RoomMessage::Found { generation, finding: finding(ours, theirs) }.encode_into(out)
+            });
+        }
+    }
+    for (ticks, fits) in
+        [(0, false), (1, true), (MAX_INQUIRY_TICKS as u64, true), (MAX_INQUIRY_TICKS as u64 + 1, false)]
+    {
+        let (inquiry, question) = (InquiryId(1), Question::Checksums { base: tick, last: Tick::new(ticks) });
+        check(client_reads, fits, &|out| RoomMessage::Inquiry { inquiry, generation, question }.encode_into(out));
+    }
+    for (level, index, fits) in [(0, u32::MAX, true), (31, 1, true), (31, 2, false), (32, 0, false)] {
+        let (inquiry, source) = (InquiryId(1), StateSource::Kept);
+        let question = Question::Value { tick, source, level, index };
+        check(client_reads, fits, &|out| RoomMessage::Inquiry { inquiry, generation, question }.encode_into(out));
     }
     let most = u32::try_from(MAX_SNAPSHOT_BYTES).expect("four mebibytes");
     for (byte_count, fits) in [(0, false), (1, true), (most, true), (most + 1, false)] {

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use bincode::{BorrowDecode, Decode, Encode};
 
 use super::{
-    CloseReason, Frames, MAX_EPHEMERAL_BYTES, MAX_RESULT_BYTES, MAX_ROOM_MESSAGE_BYTES, MessageError, NoSnapshot,
-    Refusal, RoomClock, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId, Welcome,
+    CloseReason, Finding, Frames, InquiryId, MAX_EPHEMERAL_BYTES, MAX_RESULT_BYTES, MAX_ROOM_MESSAGE_BYTES,
+    MessageError, NoSnapshot, Question, Refusal, RoomClock, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId, Welcome,
 };
 use crate::codec::wire::{self, List};
 use crate::digest::Checksum;
@@ -190,6 +190,39 @@ pub enum RoomMessage<'a> {
         /// How long the room still lives, in milliseconds.
         millis: u32,
     },
+    /// Asks about a state of which reports differ (A8). The receiver answers by [`ClientMessage::Answer`](super::ClientMessage::Answer).
+    Inquiry {
+        /// The question's number.
+        inquiry: InquiryId,
+        /// The generation of the state.
+        generation: Generation,
+        /// The question.
+        question: Question,
+    },
+    /// Where the states of a desync differ (A8).
+    Found {
+        /// The generation of the state.
+        generation: Generation,
+        /// What was found.
+        finding: Finding<'a>,
+    },
+    /// The room's referee has said which checksum of a state is right, and these seats reported another one (A13). Each seat is named
+    /// once for a state.
+    Verdict {
+        /// The generation of the state.
+        generation: Generation,
+        /// The state: `n` for `S(n)`.
+        tick: Tick,
+        /// The right checksum.
+        checksum: Checksum,
+        /// The seats that are wrong.
+        wrong: List<Seat, { MAX_SEATS as usize }>,
+    },
+    /// A snapshot that puts the receiver right, which plays on meanwhile; its chunks follow (A13).
+    Repair {
+        /// What it is.
+        header: SnapshotHeader,
+    },
 }
 
 impl<'a> RoomMessage<'a> {
@@ -214,7 +247,9 @@ impl<'a> RoomMessage<'a> {
             RoomMessage::Settled { settlement: Settlement::Agreed { result, .. }, .. } => {
                 result.len() <= MAX_RESULT_BYTES
             }
-            RoomMessage::Snapshot { header, .. } => header.is_valid(),
+            RoomMessage::Snapshot { header, .. } | RoomMessage::Repair { header } => header.is_valid(),
+            RoomMessage::Inquiry { question, .. } => question.is_valid(),
+            RoomMessage::Found { finding, .. } => finding.is_valid(),
             RoomMessage::SnapshotChunk { bytes, .. } => bytes.len() <= SNAPSHOT_CHUNK_BYTES,
             _ => true,
         }

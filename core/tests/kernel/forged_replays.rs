@@ -1,10 +1,8 @@
-//! R1, R2: whoever writes a replay can write anything into it; what its running check does not tell is refused by name.
-
-use std::iter;
+//! R1, R2: whoever writes a replay can write anything into it; what its checks do not tell is refused by name.
 
 use retick_core::codec::wire::{WireError, encode};
 use retick_core::config::SessionConfig;
-use retick_core::digest::Digest;
+use retick_core::digest::{Checksum, Digest};
 use retick_core::frame::{Frame, FrameRunWriter, SeatFrame};
 use retick_core::identity::{DescriptorError, ManifestError, MatchDescriptor};
 use retick_core::input::{InputSchema, InputSchemaError};
@@ -16,41 +14,9 @@ use retick_core::tick::Tick;
 
 use crate::counter::{descriptor, factory, frame, runtime, seats};
 use crate::events;
-
-/// Bytes of the magic and the version, of a record's kind and length, and of its check.
-const START_BYTES: usize = 10;
-const HEAD_BYTES: usize = 5;
-const CHECK_BYTES: usize = 8;
-const KIND_HEADER: u8 = 0;
-const KIND_FRAMES: u8 = 1;
-const KIND_END: u8 = 3;
-
-/// The records of a file, each its kind and its payload.
-fn records(file: &[u8]) -> Vec<(u8, Vec<u8>)> {
-    let mut rest = &file[START_BYTES..];
-    let next = || {
-        let length = u32::from_le_bytes(*rest.get(1..)?.first_chunk()?) as usize;
-        let record = (rest[0], rest[HEAD_BYTES..HEAD_BYTES + length].to_vec());
-        rest = &rest[HEAD_BYTES + length + CHECK_BYTES..];
-        Some(record)
-    };
-    iter::from_fn(next).collect()
-}
-
-/// A file of these records, with the running check that is right for them.
-fn sealed(start: &[u8], records: &[(u8, Vec<u8>)]) -> Vec<u8> {
-    let mut check = blake3::Hasher::new_derive_key("retick 2026 replay record v2");
-    let mut file = start.to_vec();
-    for (kind, payload) in records {
-        let from = file.len();
-        file.push(*kind);
-        file.extend_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
-        file.extend_from_slice(payload);
-        check.update(&file[from..]);
-        file.extend_from_slice(&check.finalize().as_bytes()[..CHECK_BYTES]);
-    }
-    file
-}
+use crate::replay_blocks::{
+    KIND_CHECKSUM, KIND_END, KIND_FRAMES, KIND_HEADER, KIND_INDEX, START_BYTES, blocks, end, offsets, sealed,
+};
 
 /// Ten ticks of a match, with the checksum of `S(0)`.
 fn recording(descriptor: &MatchDescriptor) -> Vec<u8> {
@@ -63,14 +29,28 @@ fn recording(descriptor: &MatchDescriptor) -> Vec<u8> {
     recorder.take_bytes()
 }
 
-/// The file with another record instead of its first or last one.
+/// The file with another block instead of the first one of its kind.
 fn forged(kind: u8, payload: Vec<u8>) -> Vec<u8> {
     let file = recording(&descriptor(2));
-    let mut records = records(&file);
-    assert_eq!(sealed(&file[..START_BYTES], &records), file, "guard: the seal is the recorder's own");
-    let place = records.iter().position(|record| record.0 == kind).unwrap();
-    records[place].1 = payload;
-    sealed(&file[..START_BYTES], &records)
+    let mut blocks = blocks(&file);
+    assert_eq!(sealed(&file[..START_BYTES], &descriptor(2), &blocks), file, "guard: the seal is the recorder's own");
+    let place = blocks.iter().position(|block| block.0 == kind).unwrap();
+    blocks[place].1 = payload;
+    sealed(&file[..START_BYTES], &descriptor(2), &blocks)
+}
+
+/// The file with another block in front of its index.
+fn with_block(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let file = recording(&descriptor(2));
+    let mut blocks = blocks(&file);
+    let place = blocks.iter().position(|block| block.0 == KIND_INDEX).unwrap();
+    blocks.insert(place, (kind, payload.to_vec()));
+    // The end says where the index stands, which has moved.
+    let moved = sealed(&file[..START_BYTES], &descriptor(2), &blocks);
+    let index = offsets(&moved).into_iter().find(|block| block.0 == KIND_INDEX).unwrap().1;
+    let head = Replay::parse(&file).unwrap().chain_head().unwrap();
+    blocks.last_mut().unwrap().1 = end([10, 1, 0], index as u64, head);
+    sealed(&file[..START_BYTES], &descriptor(2), &blocks)
 }
 
 fn with_header(manifest: &[u8], descriptor: &[u8]) -> Result<Replay, ReplayError> {
@@ -109,27 +89,95 @@ fn r2_a_header_that_is_none_is_refused() {
     for payload in [&both[..both.len() - 1], &[&both[..], &[0]].concat(), b""] {
         assert_eq!(Replay::parse(&forged(KIND_HEADER, payload.to_vec())).unwrap_err(), ReplayError::Header);
     }
-    // Another kind of record where the header should stand.
+    // Another kind of block where the header should stand.
     let file = recording(&descriptor(2));
-    let records = records(&file);
-    assert_eq!(Replay::parse(&sealed(&file[..START_BYTES], &records[1..])).unwrap_err(), ReplayError::Header);
+    let blocks = blocks(&file);
+    let headless = sealed(&file[..START_BYTES], &descriptor(2), &blocks[1..]);
+    assert_eq!(Replay::parse(&headless).unwrap_err(), ReplayError::Header);
 }
 
 #[test]
-fn r2_frames_that_the_end_record_does_not_vouch_for_are_refused() {
+fn r2_frames_that_the_end_does_not_vouch_for_are_refused() {
     let Verdict::Verified { .. } = verify(&recording(&descriptor(2)), &factory()) else { panic!("guard") };
-    let found = Replay::parse(&recording(&descriptor(2))).unwrap().chain_head().unwrap();
+    let file = recording(&descriptor(2));
+    let found = Replay::parse(&file).unwrap().chain_head().unwrap();
     let expected = Digest::of(b"another history");
-    let file = forged(KIND_END, encode(&(Tick::new(10), expected)));
-    assert_eq!(verify(&file, &factory()), Verdict::Refused(Refused::Chain { expected, found }));
+    let index = offsets(&file).into_iter().find(|block| block.0 == KIND_INDEX).unwrap().1 as u64;
+    let file = forged(KIND_END, end([10, 1, 0], index, expected));
+    let tick = Tick::new(10);
+    assert_eq!(verify(&file, &factory()), Verdict::Refused(Refused::Chain { tick, expected, found }));
 }
 
-/// Frames in which nothing changes take no bytes, so a record's count is believed only up to the most that one holds.
+/// An end vouches for everything that it counts: a file from which something was taken is damaged where it ends.
 #[test]
-fn r1_a_record_of_more_frames_than_one_holds_is_damaged() {
+fn r1_an_end_that_counts_something_else_is_damaged() {
+    let file = recording(&descriptor(2));
+    let head = Replay::parse(&file).unwrap().chain_head().unwrap();
+    let places = offsets(&file);
+    let (index, last) = (places[places.len() - 2].1 as u64, places[places.len() - 1].1);
+    assert_eq!(forged(KIND_END, end([10, 1, 0], index, head)), file, "guard");
+    for (counts, at) in [([9, 1, 0], index), ([10, 0, 0], index), ([10, 1, 1], index), ([10, 1, 0], index + 1)] {
+        let replay = Replay::parse(&forged(KIND_END, end(counts, at, head))).unwrap();
+        assert_eq!((replay.end(), replay.chain_head()), (ReplayEnd::Damaged { offset: last }, None), "{counts:?}");
+    }
+    let unlisted = forged(KIND_INDEX, encode(&vec![(Tick::new(4), 99u64)]));
+    assert!(matches!(Replay::parse(&unlisted).unwrap().end(), ReplayEnd::Damaged { .. }));
+    // Without an index there is no end, and behind it there are no frames.
+    let blocks = blocks(&file);
+    let without: Vec<_> = blocks.iter().filter(|block| block.0 != KIND_INDEX).cloned().collect();
+    let damaged = Replay::parse(&sealed(&file[..START_BYTES], &descriptor(2), &without)).unwrap();
+    assert!(matches!(damaged.end(), ReplayEnd::Damaged { .. }));
+    let late = with_block(KIND_INDEX, &encode(&Vec::<(Tick, u64)>::new()));
+    assert!(matches!(Replay::parse(&late).unwrap().end(), ReplayEnd::Damaged { .. }));
+}
+
+/// A block is of one match and of one place: whole blocks with right checks don't make a file when they are put together.
+#[test]
+fn r1_a_block_of_another_match_or_another_place_is_damaged() {
+    let recorded = |of: &MatchDescriptor| {
+        let mut recorder = Recorder::new(factory().manifest(), of);
+        (0..3).for_each(|tick| recorder.push_checksum(Tick::new(tick), Checksum::of(&[tick as u8])));
+        (0..10).for_each(|tick| recorder.push_frame(&frame(tick)));
+        recorder.finish();
+        recorder.take_bytes()
+    };
+    let seed = SessionSeed::from_u64(10);
+    let other = MatchDescriptor::new(factory().manifest(), SessionConfig::empty(), seed, seats(2));
+    let (ours, theirs) = (recorded(&descriptor(2)), recorded(&other));
+    let places: Vec<usize> =
+        offsets(&ours).into_iter().filter(|(kind, _)| *kind == KIND_CHECKSUM).map(|of| of.1).collect();
+    let length = places[1] - places[0];
+    let transplanted = |to: usize, from: &[u8], at: usize| {
+        let mut file = ours.clone();
+        file[to..to + length].copy_from_slice(&from[at..at + length]);
+        Replay::parse(&file).unwrap().end()
+    };
+    assert_eq!((length, transplanted(places[0], &ours, places[0])), (46, ReplayEnd::Complete), "guard");
+    let damaged = ReplayEnd::Damaged { offset: places[0] };
+    assert_eq!(transplanted(places[0], &ours, places[1]), damaged);
+    assert_eq!(offsets(&theirs), offsets(&ours), "guard");
+    assert_eq!(transplanted(places[0], &theirs, places[0]), damaged);
+}
+
+#[test]
+fn r1_an_optional_section_is_skipped_and_a_required_one_refused() {
+    let skipped = with_block(0x81, b"what a later version adds");
+    let replay = Replay::parse(&skipped).unwrap();
+    assert_eq!((replay.end(), replay.skipped_sections()), (ReplayEnd::Complete, 1));
+    assert!(matches!(verify(&skipped, &factory()), Verdict::Verified { .. }));
+    for kind in [6, 0x7f] {
+        let refused = ReplayError::Section { kind };
+        assert_eq!(Replay::parse(&with_block(kind, b"")).unwrap_err(), refused);
+        assert_eq!(verify(&with_block(kind, b""), &factory()), Verdict::Refused(Refused::Unreadable(refused)));
+    }
+}
+
+/// Frames in which nothing changes take no bytes, so a block's count is believed only up to the most that one holds.
+#[test]
+fn r1_a_block_of_more_frames_than_one_holds_is_damaged() {
     let mut run = FrameRunWriter::default();
     run.push(&frame(0), None);
-    for (count, ticks) in [(1u32, 1), (60, 60), (61, 0), (u32::MAX, 0)] {
+    for (count, ticks) in [(0u32, 0), (1, 1), (600, 600), (601, 0), (u32::MAX, 0)] {
         let file = forged(KIND_FRAMES, encode(&(Tick::ZERO, count, run.body())));
         let replay = Replay::parse(&file).unwrap();
         assert_eq!((replay.ticks(), replay.frames().count() as u64), (Tick::new(ticks), ticks), "{count}");
@@ -164,6 +212,22 @@ fn r2_a_game_that_ends_while_it_is_simulated_again_is_refused() {
     let verdict = verify(&recorder.take_bytes(), &events::factory());
     let Verdict::Refused(Refused::Fault(AdvanceError::Capture { tick, .. })) = verdict else { panic!("{verdict:?}") };
     assert_eq!(tick, Tick::new(9));
+}
+
+/// A match that went another way before it faulted is said to have done so, and where.
+#[test]
+fn r2_what_diverged_before_it_faulted_has_diverged() {
+    let mut recorder = Recorder::new(events::factory().manifest(), &events::descriptor());
+    for tick in 0..9 {
+        let mut frame = Frame::new(Generation(0), Tick::new(tick));
+        frame.push_seat(SeatFrame { input: Some(&[1]), ..SeatFrame::default() });
+        recorder.push_frame(&frame);
+    }
+    recorder.push_checksum(Tick::new(4), Checksum::of(b"another state"));
+    recorder.finish();
+    let verdict = verify(&recorder.take_bytes(), &events::factory());
+    let Verdict::Diverged { first_bad, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(first_bad.tick, Tick::new(4));
 }
 
 /// The schemas that a manifest carries are read with it.

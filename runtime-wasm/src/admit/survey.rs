@@ -6,9 +6,9 @@ use wasmparser::{
     Parser, Payload, RecGroup, SectionLimited, TableInit, TypeRef, ValType, WasmFeatures,
 };
 
+use super::GlobalKind;
 use super::{at_most, import_error, instructions};
 use crate::error::{ImportRefusal, LoadError, Quantity};
-use crate::hash::GlobalKind;
 use crate::limits::{Limits, PAGE_BYTES};
 
 /// What a module is made of, as far as admission asks.

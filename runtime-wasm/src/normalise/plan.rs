@@ -8,8 +8,8 @@ use wasmparser::{
 
 use super::depth::{Calls, Depths, VALUE_BYTES, VECTOR_BYTES};
 use super::gas;
+use crate::admit::FEATURES;
 use crate::admit::instructions::ways as ways_of;
-use crate::engine::FEATURES;
 use crate::error::LoadError;
 
 /// Indices of the globals that the rewrite adds.

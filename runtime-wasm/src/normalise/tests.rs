@@ -16,9 +16,9 @@ use wasmparser::{Operator, Parser, Payload};
 use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, V128, Val, ValType};
 
 use super::{BASE_NAME, DEPTH_BUDGET_NAME, DEPTH_NAME, GAS_NAME, Marks, rewrite};
-use crate::admit::Admitted;
+use crate::admit::{Admitted, GlobalKind};
 use crate::engine;
-use crate::hash::{GlobalKind, append_global};
+use crate::hash::append_global;
 use crate::limits::Limits;
 
 /// Bytes from which a module is drawn.

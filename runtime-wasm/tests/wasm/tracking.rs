@@ -4,7 +4,7 @@ use blake3::Hasher;
 use proptest::prelude::*;
 use retick_core::digest::Checksum;
 use retick_core::runtime::{Checkpoint, Keep, Runtime, StepFault};
-use retick_wasm::tree::first_difference;
+use retick_core::tree::first_difference;
 use retick_wasm::{Limits, Tracking, WasmFactory};
 
 use crate::support::{Match, module};

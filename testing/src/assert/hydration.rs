@@ -5,8 +5,9 @@ use retick_core::runtime::{Keep, RuntimeFactory};
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
-use super::GameFault;
+use super::fault::expect;
 use super::lane::{Game, Lane, check_emitted, check_moved};
+use super::{Compared, GameFault, Premise};
 use crate::environment::MACHINES;
 
 /// What a hydration check did.
@@ -22,8 +23,8 @@ pub struct HydrationProof {
 /// plays beside the donor from there on; every state is compared, the one right after the hydration and all that follow it.
 ///
 /// # Errors
-/// [`GameFault::NotHydrated`] and [`GameFault::NotHydrationSafe`] name the state and byte, [`GameFault::EventsDiffer`] the tick; [`GameFault::Unmoved`] and
-/// [`GameFault::NothingDone`] say that a premise is missing; the others say why the game can't be played.
+/// [`GameFault::NotHydrated`] names the state, [`GameFault::Differs`] the state and byte, [`GameFault::EventsDiffer`] the tick;
+/// [`GameFault::PremiseNotMet`] says that nothing moved or was hydrated; the others say why the game can't be played.
 pub fn check_hydration(
     factory: &dyn RuntimeFactory,
     descriptor: &MatchDescriptor,
@@ -32,7 +33,7 @@ pub fn check_hydration(
     every_ticks: u64,
 ) -> Result<HydrationProof, GameFault> {
     if ticks == 0 || every_ticks == 0 {
-        return Err(GameFault::NothingDone { ticks });
+        return Err(Premise::Work { ticks }.into());
     }
     let game = Game { factory, descriptor, script: &script };
     let [donors, followers] = MACHINES;
@@ -66,8 +67,8 @@ fn compare(donor: &mut Lane<'_>, follower: &mut Lane<'_>, hydrated: Tick) -> Res
     if expected.is_some() && expected == found {
         return Ok(());
     }
-    let (tick, difference) = (donor.runtime.tick(), donor.difference(follower)?);
-    Err(GameFault::NotHydrationSafe { hydrated, tick, difference })
+    let (tick, located) = (donor.runtime.tick(), donor.difference(follower)?);
+    Err(GameFault::differs(Compared::Hydrated { at: hydrated }, tick, located))
 }
 
 /// [`check_hydration`], for tests.
@@ -82,8 +83,5 @@ pub fn assert_hydration(
     ticks: u64,
     every_ticks: u64,
 ) -> HydrationProof {
-    match check_hydration(factory, descriptor, script, ticks, every_ticks) {
-        Ok(proof) => proof,
-        Err(fault) => panic!("{fault}"),
-    }
+    expect(check_hydration(factory, descriptor, script, ticks, every_ticks))
 }

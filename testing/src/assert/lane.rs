@@ -1,7 +1,7 @@
 //! One instance that is stepped by a script, with what the checks need of its states.
 
 use retick_core::digest::Checksum;
-use retick_core::event::EventKey;
+use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::{
     AdvanceError, Checkpoint, CheckpointError, Keep, Output, Runtime, RuntimeFactory, SeatStep, StepBatch,
@@ -9,7 +9,8 @@ use retick_core::runtime::{
 use retick_core::seat::{ControlEpoch, Presence, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick};
 
-use super::{ByteDifference, GameFault};
+use super::names::Located;
+use super::{Emitted, GameFault, Premise};
 use crate::environment::{self, Machine};
 
 /// A match of a game, and who gives its inputs. Each instance is played on a machine of its own.
@@ -19,9 +20,6 @@ pub(super) struct Game<'a> {
     pub(super) descriptor: &'a MatchDescriptor,
     pub(super) script: &'a dyn Fn(Seat, Tick) -> Vec<u8>,
 }
-
-/// An event with its payload.
-pub(super) type OwnEvent = (EventKey, Vec<u8>);
 
 /// A runtime that plays a game.
 pub(super) struct Lane<'a> {
@@ -72,9 +70,19 @@ impl<'a> Lane<'a> {
         self.runtime.advance(&self.batch, &mut self.output)
     }
 
+    /// Plays these frames, which an authority confirmed, in one batch, and keeps the same of every state.
+    pub(super) fn fold(&mut self, frames: &[Frame], keep: Keep) -> Result<(), AdvanceError> {
+        let tick = self.runtime.tick();
+        environment::enter(self.machine.at(self.game.descriptor.tick_rate().moment_of(tick)));
+        self.batch.reset(tick);
+        frames.iter().for_each(|frame| self.batch.push_frame(frame, self.game.factory.manifest().input_schema(), keep));
+        self.output.clear();
+        self.runtime.advance(&self.batch, &mut self.output)
+    }
+
     /// What the batch that was played last emitted.
-    pub(super) fn emitted(&self) -> Vec<OwnEvent> {
-        self.output.events.iter().map(|event| (event.key, event.payload.to_vec())).collect()
+    pub(super) fn emitted(&self) -> Vec<Emitted> {
+        self.output.events.iter().map(|event| Emitted { key: event.key, payload: event.payload.to_vec() }).collect()
     }
 
     /// The checksum of the current state.
@@ -108,20 +116,25 @@ impl<'a> Lane<'a> {
     }
 
     /// The first byte in which the current states of two lanes differ.
-    pub(super) fn difference(&mut self, other: &mut Lane<'_>) -> Result<Option<ByteDifference>, GameFault> {
-        Ok(ByteDifference::between(&self.bytes()?, &other.bytes()?))
+    pub(super) fn difference(&mut self, other: &mut Lane<'_>) -> Result<Located, GameFault> {
+        Ok(Located::between(&self.bytes()?, &other.bytes()?))
     }
 }
 
 /// The first tick from `first` on of which two runs emitted other events.
-pub(super) fn check_emitted(first: Tick, one: &[OwnEvent], other: &[OwnEvent]) -> Result<(), GameFault> {
-    let of = |events: &'_ [OwnEvent]| events.iter().filter(|(key, _)| key.tick >= first).cloned().collect::<Vec<_>>();
-    let (one, other) = (of(one), of(other));
-    let equal = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
-    let tick = |events: &[OwnEvent]| events.get(equal).map(|(key, _)| key.tick);
-    match tick(&one).into_iter().chain(tick(&other)).min() {
-        Some(tick) => Err(GameFault::EventsDiffer { tick }),
-        None => Ok(()),
+pub(super) fn check_emitted(first: Tick, one: &[Emitted], other: &[Emitted]) -> Result<(), GameFault> {
+    let from_first = |event: &&Emitted| event.key.tick >= first;
+    let (mut one, mut other) = (one.iter().filter(from_first), other.iter().filter(from_first));
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => return Ok(()),
+            (first, second) if first == second => {}
+            (first, second) => {
+                let tick = first.into_iter().chain(second).map(|event| event.key.tick).min().unwrap_or_default();
+                let at = |event: Option<&Emitted>| event.filter(|event| event.key.tick == tick).cloned();
+                return Err(GameFault::EventsDiffer { tick, first: at(first), second: at(second) });
+            }
+        }
     }
 }
 
@@ -129,5 +142,5 @@ pub(super) fn check_emitted(first: Tick, one: &[OwnEvent], other: &[OwnEvent]) -
 pub(super) fn check_moved(start: &[u8], end: &[u8], ticks: u64) -> Result<(), GameFault> {
     let differing = start.iter().zip(end).filter(|(start, end)| start != end).count();
     let of_the_tick = ticks.to_le_bytes().iter().filter(|byte| **byte != 0).count();
-    if start.len() == end.len() && differing <= of_the_tick { Err(GameFault::Unmoved { ticks }) } else { Ok(()) }
+    if start.len() == end.len() && differing <= of_the_tick { Err(Premise::Movement { ticks }.into()) } else { Ok(()) }
 }

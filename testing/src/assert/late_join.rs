@@ -3,12 +3,21 @@
 
 use std::sync::Arc;
 
-use retick_core::client::{ClientEvent, EndReason};
+use retick_core::client::ClientEvent;
+use retick_core::identity::MatchDescriptor;
 use retick_core::runtime::RuntimeFactory;
+use retick_core::seat::Seat;
+use retick_core::session::Retention;
 use retick_core::tick::Tick;
 
-use crate::checkers::Breach;
-use crate::sim::{ClientSetup, MatchSetup};
+use super::convergence::match_of;
+use super::fault::expect;
+use super::watch::{self, Watch};
+use super::{GameFault, Premise};
+use crate::sim::{ClientSetup, MatchSetup, Script};
+
+/// Players who are there from the start, in the assertion; with two, the donated state is held against another one's report.
+const MOST_PRESENT: usize = 2;
 
 /// What a late join did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,72 +26,80 @@ pub struct LateJoinProof {
     pub tick: Tick,
     /// Whether another seat than the donor's had reported it.
     pub verified: bool,
-    /// States of the joiner's that were compared with the fold of the authority's log.
+    /// States of the joiner's that were compared, from that one to the last.
     pub states: u64,
+    /// Frames in which the joiner's own input stands.
+    pub inputs: u64,
 }
 
-/// Why a late join proves nothing, or that it went wrong.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum LateJoinFault {
-    /// An invariant of networked matches does not hold; a joiner with another state breaks I3.
-    #[error("{0:#?}")]
-    Breaches(Vec<Breach>),
-    /// The joiner was not built from a snapshot.
-    #[error("the joiner was not built from a snapshot; it ended for {end:?}")]
-    NotHydrated {
-        /// Why it was over, if it was.
-        end: Option<EndReason>,
-    },
-    /// The premise is missing: the joiner reported no state after it was built.
-    #[error("the joiner reported nothing, so nothing was compared")]
-    NothingCompared,
-}
-
-/// Plays `ticks` ticks of `setup`'s match; at authority tick `at` one more player comes. Players of the setup must be there who can
-/// donate, and the match must go on for a checksum cadence behind the join.
+/// Plays `ticks` ticks of `setup`'s match; at authority tick `at` one more player comes. Real clients must be there from the start, who
+/// can donate, and the match must go on behind the join. Every confirmed state of all of them is compared with each other and with a
+/// fold of the authority's log.
 ///
 /// # Errors
-/// [`LateJoinFault`].
-///
-/// # Panics
-/// When the match does not get on, naming the seed.
+/// [`GameFault::Differs`] names the first state and byte, [`GameFault::Breaches`] the invariants; [`GameFault::PremiseNotMet`] says
+/// what was missing: movement, a snapshot, the joiner's inputs.
 pub fn check_late_join_hydration(
     mut setup: MatchSetup,
-    joiner: ClientSetup,
+    mut joiner: ClientSetup,
     at: u64,
     ticks: u64,
-) -> Result<LateJoinProof, LateJoinFault> {
+) -> Result<LateJoinProof, GameFault> {
     // However little it misses, it is built from a state.
     setup.donation.replay_millis = 0;
-    let mut sim = setup.late_client(at, joiner).build();
-    sim.run_until_confirmed(ticks);
-    let report = sim.check().map_err(LateJoinFault::Breaches)?;
-    let Some(joiner) = report.clients.last() else { return Err(LateJoinFault::NothingCompared) };
-    let hydrated = joiner.events.iter().find_map(|(_, event)| match event {
+    setup.keep_states(Retention::Window);
+    joiner.config.retention = Retention::Window;
+    let present = setup.players.len();
+    let mut watch = Watch::new(setup.factory.clone(), present, 1);
+    let played = watch.play(setup.late_client(at, joiner), ticks)?;
+    let record = played.report.clients.last();
+    let hydrated = record.into_iter().flat_map(|record| &record.events).find_map(|(_, event)| match event {
         ClientEvent::Hydrated { tick, verified } => Some((*tick, *verified)),
         _ => None,
     });
     let Some((tick, verified)) = hydrated else {
-        return Err(LateJoinFault::NotHydrated { end: joiner.end.clone() });
+        return Err(Premise::Hydration { end: record.and_then(|record| record.end.clone()) }.into());
     };
-    let states = joiner.reports.len() as u64;
-    if states == 0 { Err(LateJoinFault::NothingCompared) } else { Ok(LateJoinProof { tick, verified, states }) }
+    // It may have built S(0) before the snapshot came.
+    let Some((states, first)) = watch.states(present).filter(|(_, first)| *first <= tick) else {
+        return Err(Premise::Readable { seat: watch::seat_of(present), tick }.into());
+    };
+    let states = states - tick.since(first);
+    // It takes part a while after it came.
+    let joiner = watch::seat_of(present);
+    let own = |frame: &&retick_core::frame::Frame| frame.input(joiner).is_some();
+    let first_input = played.report.frames.iter().find(own).map_or(Tick::new(ticks), |frame| frame.tick());
+    let inputs = played.check_presence(present, first_input, Tick::new(ticks))?;
+    Ok(LateJoinProof { tick, verified, states, inputs })
 }
 
-/// [`check_late_join_hydration`] for two players of `factory`'s game with an empty config, for tests.
+/// [`check_late_join_hydration`] for up to two players and one who comes at authority tick `at`, on links of three ticks, for tests.
 ///
 /// # Panics
 /// With the fault.
 #[track_caller]
-pub fn assert_late_join_hydration(
-    factory: Arc<dyn RuntimeFactory>,
-    player: &ClientSetup,
-    at: u64,
+pub fn assert_late_join_hydration<F: RuntimeFactory + Clone + 'static>(
+    factory: &F,
+    descriptor: &MatchDescriptor,
+    script: &(impl Fn(Seat, Tick) -> Vec<u8> + Clone + Send + Sync + 'static),
     ticks: u64,
+    at: u64,
 ) -> LateJoinProof {
-    let setup = MatchSetup::new(factory).client(player.clone()).client(player.clone());
-    match check_late_join_hydration(setup, player.clone(), at, ticks) {
-        Ok(proof) => proof,
-        Err(fault) => panic!("{fault}"),
-    }
+    let factory: Arc<dyn RuntimeFactory> = Arc::new(factory.clone());
+    expect(late_join([factory.clone(), factory], descriptor, &(Arc::new(script.clone()) as Script), ticks, at))
+}
+
+/// A late join in which the joiner has a factory of its own, the second one.
+pub(super) fn late_join(
+    [factory, joins]: [Arc<dyn RuntimeFactory>; 2],
+    descriptor: &MatchDescriptor,
+    script: &Script,
+    ticks: u64,
+    at: u64,
+) -> Result<LateJoinProof, GameFault> {
+    let setup = match_of(&factory, descriptor, 2)?;
+    let player = || watch::player(script, descriptor.tick_rate());
+    let present = MOST_PRESENT.min(descriptor.seats().count() - 1);
+    let setup = (0..present).fold(setup, |setup, _| setup.client(player()));
+    check_late_join_hydration(setup, player().factory(joins), at, ticks)
 }

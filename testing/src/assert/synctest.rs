@@ -7,8 +7,10 @@ use retick_core::runtime::{Checkpoint, Keep, Kept, RuntimeFactory};
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
-use super::lane::{Game, Lane, OwnEvent, check_emitted, check_moved};
-use super::{ByteDifference, GameFault};
+use super::fault::expect;
+use super::lane::{Game, Lane, check_emitted, check_moved};
+use super::names::Located;
+use super::{Compared, Emitted, GameFault, Premise};
 use crate::environment::MACHINES;
 
 /// What a synctest did.
@@ -32,7 +34,7 @@ struct Synctest<'a> {
     straight: Lane<'a>,
     straight_kept: VecDeque<Kept>,
     /// What its last ticks emitted.
-    straight_emitted: Vec<OwnEvent>,
+    straight_emitted: Vec<Emitted>,
     /// Rolled back in every tick.
     rolled: Lane<'a>,
     rolled_kept: VecDeque<Kept>,
@@ -81,14 +83,14 @@ impl<'a> Synctest<'a> {
             self.rolled_kept.pop_back();
         }
         let checkpoint = self.rolled_kept.back().and_then(|kept| kept.checkpoint);
-        let checkpoint = checkpoint.ok_or(GameFault::RestoresOther { tick, difference: None })?;
+        let differs = |located| GameFault::differs(Compared::Restored, tick, located);
+        let checkpoint = checkpoint.ok_or_else(|| differs(Located::default()))?;
         self.rolled.runtime.restore(checkpoint)?;
         self.proof.rollbacks += 1;
         if self.rolled.checksum()? == self.straight_at(tick).and_then(|kept| kept.checksum) {
             return Ok(());
         }
-        let difference = self.difference(tick)?;
-        Err(GameFault::RestoresOther { tick, difference })
+        Err(differs(self.difference(tick)?))
     }
 
     /// Compares every resimulated state, the first and the last included.
@@ -98,7 +100,8 @@ impl<'a> Synctest<'a> {
             let straight = self.straight_at(kept.tick).and_then(|straight| straight.checksum);
             if straight.is_none() || straight != kept.checksum {
                 let difference = self.difference(kept.tick)?;
-                return Err(GameFault::NotRollbackSafe { restored, tick: kept.tick, difference });
+                let compared = Compared::Resimulated { from: restored };
+                return Err(GameFault::differs(compared, kept.tick, difference));
             }
         }
         Ok(())
@@ -108,16 +111,16 @@ impl<'a> Synctest<'a> {
         self.straight_kept.iter().find(|kept| kept.tick == tick)
     }
 
-    fn difference(&mut self, tick: Tick) -> Result<Option<ByteDifference>, GameFault> {
+    fn difference(&mut self, tick: Tick) -> Result<Located, GameFault> {
         let straight = handle_at(&self.straight_kept, tick);
         let rolled = handle_at(&self.rolled_kept, tick);
-        let (Some(straight), Some(rolled)) = (straight, rolled) else { return Ok(None) };
-        Ok(ByteDifference::between(&self.straight.bytes_of(straight)?, &self.rolled.bytes_of(rolled)?))
+        let (Some(straight), Some(rolled)) = (straight, rolled) else { return Ok(Located::default()) };
+        Ok(Located::between(&self.straight.bytes_of(straight)?, &self.rolled.bytes_of(rolled)?))
     }
 
     /// Releases what no coming rollback returns to.
     fn release_before(&mut self, oldest: Tick) -> Result<(), GameFault> {
-        self.straight_emitted.retain(|(key, _)| key.tick >= oldest);
+        self.straight_emitted.retain(|event| event.key.tick >= oldest);
         let lanes = [(&mut self.straight, &mut self.straight_kept), (&mut self.rolled, &mut self.rolled_kept)];
         for (lane, kept) in lanes {
             while kept.front().is_some_and(|kept| kept.tick < oldest) {
@@ -145,9 +148,8 @@ fn keep_current(lane: &mut Lane<'_>) -> Result<VecDeque<Kept>, GameFault> {
 /// resimulated tick must emit the other's presentation events (K10).
 ///
 /// # Errors
-/// [`GameFault::RestoresOther`] and [`GameFault::NotRollbackSafe`] name the first state and byte that differ,
-/// [`GameFault::EventsDiffer`] the first tick whose events do;
-/// [`GameFault::Unmoved`] and [`GameFault::NothingDone`] say that a premise is missing; the others say why the game can't be
+/// [`GameFault::Differs`] names the first state and byte that differ, [`GameFault::EventsDiffer`] the first tick whose events do;
+/// [`GameFault::PremiseNotMet`] says that nothing moved, was rolled back or was mispredicted; the others say why the game can't be
 /// played.
 pub fn check_synctest(
     factory: &dyn RuntimeFactory,
@@ -157,13 +159,17 @@ pub fn check_synctest(
     depth: u64,
 ) -> Result<SynctestProof, GameFault> {
     if ticks == 0 || depth == 0 {
-        return Err(GameFault::NothingDone { ticks });
+        return Err(Premise::Work { ticks }.into());
     }
     let game = Game { factory, descriptor, script: &script };
     let mut synctest = Synctest::new(game, depth)?;
     let start = synctest.straight.bytes()?;
     (0..ticks).try_for_each(|tick| synctest.play(Tick::new(tick)))?;
     check_moved(&start, &synctest.straight.bytes()?, ticks)?;
+    let has_inputs = !factory.manifest().input_schema().fields().is_empty();
+    if has_inputs && synctest.proof.mispredicted_ticks == 0 {
+        return Err(Premise::Misprediction { ticks }.into());
+    }
     Ok(synctest.proof)
 }
 
@@ -179,8 +185,5 @@ pub fn synctest(
     ticks: u64,
     depth: u64,
 ) -> SynctestProof {
-    match check_synctest(factory, descriptor, script, ticks, depth) {
-        Ok(proof) => proof,
-        Err(fault) => panic!("{fault}"),
-    }
+    expect(check_synctest(factory, descriptor, script, ticks, depth))
 }

@@ -6,7 +6,7 @@ use retick_core::tick::Tick;
 use retick_wasm::LoadError;
 
 use super::{Place, Quantity, Trial};
-use crate::assert::GameFault;
+use crate::assert::{Compared, GameFault, Premise};
 
 /// Something that is wrong with a game, with its figures. What programs branch on is its [code](Finding::code).
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -24,14 +24,6 @@ pub enum Finding {
     /// The options name no match.
     #[error("no match was tried")]
     NothingTried,
-    /// No tick of a match was mispredicted, so that its rollbacks proved nothing.
-    #[error("{trial}: no tick was mispredicted in {ticks} ticks")]
-    NothingMispredicted {
-        /// The match.
-        trial: Trial,
-        /// Ticks played.
-        ticks: u64,
-    },
     /// A match can't be played, or a proof fails.
     #[error("{trial}: {fault}")]
     Proof {
@@ -198,7 +190,7 @@ impl Finding {
             Finding::Refused(_) => FindingCode::Refused,
             Finding::NoInput => FindingCode::NoInput,
             Finding::UnclaimedProjection => FindingCode::UnclaimedProjection,
-            Finding::NothingTried | Finding::NothingMispredicted { .. } => FindingCode::NothingTried,
+            Finding::NothingTried => FindingCode::NothingTried,
             Finding::Proof { fault, .. } => code_of(fault),
             Finding::Replay { .. } => FindingCode::ReplayDiffers,
             Finding::ProjectionWrites { .. } => FindingCode::ProjectionWrites,
@@ -240,13 +232,21 @@ fn code_of(fault: &GameFault) -> FindingCode {
         GameFault::Advance(AdvanceError::Fault { .. } | AdvanceError::Capture { .. }) => FindingCode::StepFaults,
         // The kit asks for nothing of this kind; a runtime that answers so is broken.
         GameFault::Advance(_) | GameFault::Checkpoint(_) => FindingCode::MachineFailed,
-        GameFault::NotDeterministic { .. } => FindingCode::NotDeterministic,
-        GameFault::RestoresOther { .. } => FindingCode::RestoresOther,
-        GameFault::NotRollbackSafe { .. } => FindingCode::NotRollbackSafe,
+        GameFault::Differs { compared, .. } => match compared {
+            Compared::Restored => FindingCode::RestoresOther,
+            Compared::Resimulated { .. } => FindingCode::NotRollbackSafe,
+            Compared::Hydrated { .. } => FindingCode::NotHydrationSafe,
+            Compared::Replayed => FindingCode::ReplayDiffers,
+            Compared::Pictures { .. } => FindingCode::ProjectionDiffers,
+            _ => FindingCode::NotDeterministic,
+        },
         GameFault::NotHydrated { .. } => FindingCode::NotHydrated,
-        GameFault::NotHydrationSafe { .. } => FindingCode::NotHydrationSafe,
         GameFault::EventsDiffer { .. } => FindingCode::EventsDiffer,
-        GameFault::Unmoved { .. } => FindingCode::Unmoved,
-        GameFault::NothingDone { .. } => FindingCode::NothingTried,
+        GameFault::PremiseNotMet(Premise::Movement { .. }) => FindingCode::Unmoved,
+        GameFault::PremiseNotMet(_) => FindingCode::NothingTried,
+        // A certification plays no room and no runner.
+        GameFault::Breaches(_) | GameFault::Replay(_) | GameFault::Lifecycle { .. } | GameFault::Runner(_) => {
+            FindingCode::MachineFailed
+        }
     }
 }

@@ -6,7 +6,8 @@ use retick_core::seat::Seat;
 use retick_core::session::TickInputs;
 use retick_core::tick::Tick;
 
-use super::{RunnerHarness, Script};
+use super::{RunnerHarness, Script, Shown};
+use crate::assert::Emitted;
 
 /// What a runner told since the record was cleared.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(super) struct Record {
     pub(super) events: Vec<RunnerEvent>,
     pub(super) requests: Vec<PreparationRequest>,
     pub(super) presented: Vec<(EventLife, EventKey)>,
+    pub(super) heard: Vec<Emitted>,
+    pub(super) shown: Vec<Shown>,
     pub(super) sampled: Vec<(Seat, Tick)>,
     pub(super) pictures: Vec<Picture>,
 }
@@ -70,6 +73,11 @@ impl RunnerHarness {
     /// The presentation events that came out, in order.
     pub fn presented(&self, player: usize) -> &[(EventLife, EventKey)] {
         &self.record(player).presented
+    }
+
+    /// The confirmed presentation events with their payloads, in order.
+    pub fn heard(&self, player: usize) -> &[Emitted] {
+        &self.record(player).heard
     }
 
     /// The ticks that were sampled, in order.

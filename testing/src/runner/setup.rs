@@ -7,6 +7,8 @@ use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
 
+use super::Pictures;
+
 /// The packed input of a seat for a tick, for players and bots alike.
 pub type Script = Arc<dyn Fn(Seat, Tick) -> Vec<u8> + Send + Sync>;
 
@@ -31,6 +33,10 @@ pub struct HarnessSetup {
     pub hard_tolerance_ticks: u16,
     /// Every how many confirmed ticks a checksum is reported (A8).
     pub checksum_cadence_ticks: u32,
+    /// Whether pictures are kept whole.
+    pub pictures: Pictures,
+    /// The number of the first runner's machine; the others follow.
+    pub first_machine: u8,
 }
 
 impl HarnessSetup {
@@ -50,6 +56,8 @@ impl HarnessSetup {
             updates_per_tick: 1,
             hard_tolerance_ticks: 30,
             checksum_cadence_ticks: 60,
+            pictures: Pictures::default(),
+            first_machine: 0,
         }
     }
 }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use retick_core::client::{Client, ClientConfig, ClientEvent, Output};
+use retick_core::digest::Checksum;
 use retick_core::event::PresentationEvent;
+use retick_core::frame::Frame;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::session::{Recording, Session, SessionEvent};
@@ -79,6 +81,11 @@ impl ClientPlayer {
             record,
             before,
         }
+    }
+
+    /// The frames that it has applied so far.
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.record.frames
     }
 
     /// From now on this client runs.
@@ -194,13 +201,21 @@ impl ClientPlayer {
             match self.client.poll_output() {
                 None => break,
                 Some(Output::Transmit(bytes)) => {
-                    if let Ok(ClientMessage::Report { tick, checksum, .. }) = ClientMessage::decode(bytes) {
-                        if self.reporting == Reporting::Withheld {
-                            continue;
-                        }
-                        self.record.reports.push(ReportSent { tick, checksum, confirmed });
-                    }
-                    transmit(bytes);
+                    let Ok(ClientMessage::Report { generation, tick, checksum }) = ClientMessage::decode(bytes) else {
+                        transmit(bytes);
+                        continue;
+                    };
+                    let forges = match self.reporting {
+                        Reporting::Withheld => continue,
+                        Reporting::Sent => false,
+                        Reporting::Forged(forged) => tick == forged,
+                        Reporting::ForgedFrom(first) => tick >= first,
+                    };
+                    let checksum = if forges { Checksum::of(b"forged") } else { checksum };
+                    self.record.reports.push(ReportSent { tick, checksum, confirmed });
+                    let mut report = Vec::new();
+                    ClientMessage::Report { generation, tick, checksum }.encode_into(&mut report);
+                    transmit(&report);
                 }
                 Some(Output::Event(event)) => self.note(at, event),
             }

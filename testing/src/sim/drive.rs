@@ -93,14 +93,23 @@ impl SimulatedMatch {
                 }
                 Some(Output::Transmit { to, bytes }) => {
                     to.iter().for_each(|connection| self.players.post_to_connection(*connection, now, bytes));
+                    if let Some(referee) = &mut self.referee {
+                        referee.post(to, bytes);
+                    }
                     continue;
                 }
                 Some(Output::Close { connection, .. }) => {
                     self.players.post_hangup(connection, now);
+                    if let Some(referee) = &mut self.referee {
+                        referee.hang_up(connection, now);
+                    }
                     continue;
                 }
                 Some(Output::Event(event)) => {
                     self.room_events.push((self.tick, event));
+                    if let Some(referee) = &mut self.referee {
+                        referee.note(&event, now);
+                    }
                     continue;
                 }
             };

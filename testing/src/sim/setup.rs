@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
+use retick_authority::referee::RefereeMode;
 use retick_authority::room::{DonationConfig, RoomConfig, StartPolicy};
 use retick_core::client::{Client, ClientConfig};
 use retick_core::config::SessionConfig;
@@ -11,6 +12,7 @@ use retick_core::identity::MatchDescriptor;
 use retick_core::rng::SessionSeed;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatCount};
+use retick_core::session::Retention;
 use retick_core::tick::{Moment, Tick, TickRate};
 
 use super::SimulatedMatch;
@@ -82,6 +84,10 @@ pub enum Reporting {
     Sent,
     /// It keeps silent.
     Withheld,
+    /// The report of this state says something else than its simulation does.
+    Forged(Tick),
+    /// So does every one from this state on.
+    ForgedFrom(Tick),
 }
 
 impl ClientSetup {
@@ -138,7 +144,7 @@ impl ClientSetup {
 
 /// Who plays a seat.
 #[derive(Clone)]
-pub(super) enum PlayerSetup {
+pub(crate) enum PlayerSetup {
     Client(Box<ClientSetup>),
     Raw(RawSeat),
 }
@@ -154,13 +160,15 @@ pub(super) enum Happening {
 /// Sets up a [`SimulatedMatch`]: players take seats in the order in which they are added.
 #[derive(Clone)]
 pub struct MatchSetup {
-    pub(super) factory: Arc<dyn RuntimeFactory>,
-    pub(super) players: Vec<PlayerSetup>,
+    pub(crate) factory: Arc<dyn RuntimeFactory>,
+    pub(crate) players: Vec<PlayerSetup>,
     pub(super) happenings: Vec<(Tick, Happening)>,
     pub(super) last_tick: Option<Tick>,
     pub(super) strict: bool,
     /// Players that are not there when the match begins.
     pub(super) late: Vec<usize>,
+    /// The room's own simulation, if it has one.
+    pub(super) referee: Option<(RefereeMode, Arc<dyn RuntimeFactory>)>,
     config: SessionConfig,
     match_seed: SessionSeed,
     seats: Option<u8>,
@@ -198,7 +206,16 @@ impl MatchSetup {
             lobby_ticks: DEFAULT_LOBBY_TICKS,
             donation: DonationConfig::default(),
             late: Vec::new(),
+            referee: None,
         }
+    }
+
+    /// A match like this one: its config, its seed and its seats.
+    #[must_use]
+    pub fn of(factory: Arc<dyn RuntimeFactory>, descriptor: &MatchDescriptor) -> MatchSetup {
+        let seats = u8::try_from(descriptor.seats().count()).ok();
+        let setup = MatchSetup::new(factory).game(descriptor.config().clone(), *descriptor.seed());
+        MatchSetup { seats, ..setup }
     }
 
     /// The session config and the seed of the game's own randomness.
@@ -272,6 +289,13 @@ impl MatchSetup {
         self
     }
 
+    /// The room has a referee, which plays on this factory's runtime (A13).
+    #[must_use]
+    pub fn referee(mut self, mode: RefereeMode, factory: Arc<dyn RuntimeFactory>) -> MatchSetup {
+        self.referee = Some((mode, factory));
+        self
+    }
+
     /// The transport of `seat` is lost at authority tick `at`, with everything that is under way on it.
     #[must_use]
     pub fn disconnect(self, at: u64, seat: usize) -> MatchSetup {
@@ -288,6 +312,15 @@ impl MatchSetup {
     #[must_use]
     pub fn leave(self, at: u64, seat: usize) -> MatchSetup {
         self.happening(at, Happening::Leave(seat))
+    }
+
+    /// What every real client so far keeps of its states.
+    pub(crate) fn keep_states(&mut self, retention: Retention) {
+        for player in &mut self.players {
+            if let PlayerSetup::Client(client) = player {
+                client.config.retention = retention;
+            }
+        }
     }
 
     fn happening(mut self, at: u64, happening: Happening) -> MatchSetup {

@@ -38,6 +38,15 @@ impl FloatLeft for ZeroSign {
     const BITS: [(u64, u32); 2] = [(0, 0), (1 << 63, 1 << 31)];
 }
 
+/// The last bit of a function that platforms round in two ways, as the standard library's sine: two values, and a game that calls it
+/// is not deterministic.
+#[derive(Clone, Debug)]
+pub enum LastBit {}
+
+impl FloatLeft for LastBit {
+    const BITS: [(u64, u32); 2] = [(0x3FD3_3333_3333_3333, 0x3E99_999A), (0x3FD3_3333_3333_3334, 0x3E99_999B)];
+}
+
 /// One float of each width, and a count that moves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]

@@ -18,6 +18,10 @@ pub trait Leak: Clone + Send + Default + Serialize + for<'de> Deserialize<'de> +
     const SCHEMA: &'static str;
     /// What the next step adds to the state.
     fn next(&mut self) -> u64;
+    /// What a projection shows beside the state, and does when it looks.
+    fn look(&self) -> u64 {
+        0
+    }
 }
 
 /// A game whose only fault is its leak.
@@ -39,7 +43,7 @@ impl<L: Leak> Simulation for Leaky<L> {
             state_schema: L::SCHEMA,
             config_schema: ConfigSchema::empty(),
             seats: 1..=8,
-            capabilities: Capabilities::default(),
+            capabilities: Capabilities { commands: false, projection: true },
         }
     }
 
@@ -52,6 +56,12 @@ impl<L: Leak> Simulation for Leaky<L> {
             self.sum = self.sum.wrapping_mul(31).wrapping_add(i64::from(context.input(seat).0));
         }
         self.leaked = self.leaked.wrapping_mul(31).wrapping_add(self.leak.next());
+    }
+
+    fn project(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.sum.to_le_bytes());
+        out.extend_from_slice(&self.leaked.to_le_bytes());
+        out.extend_from_slice(&self.leak.look().to_le_bytes());
     }
 }
 

@@ -1,8 +1,15 @@
 //! A06: nobody's private thinking may touch the shared world. A twin whose queries do is what `StrictRuntime` catches (K9).
 
+use std::sync::Arc;
+
 use retick_core::client::ClientConfig;
-use retick_core::seat::{Presence, SeatSet};
-use retick_testing::fixtures::TallyView;
+use retick_core::runtime::{Keep, Output, RuntimeFactory, SeatStep, StepBatch};
+use retick_core::seat::{ControlEpoch, Presence, SeatSet};
+use retick_core::tick::Tick;
+use retick_testing::assert::{Compared, GameFault, check_convergence, check_deterministic};
+use retick_testing::fixtures::{TallyView, pack_tally, tally_descriptor, zig_packed};
+use retick_testing::strict::{StrictFactory, Violation};
+use retick_testing::twins::{HiddenCache, HonestCounter, Leak, QueryCache, twin_factory};
 
 use crate::support::{seat, view};
 use crate::table::{Party, Table};
@@ -89,4 +96,44 @@ fn a06_bots_go_on_when_a_player_leaves() {
     assert_eq!(stays.shown(), view(&[-5, 5, 0, 0], &[0; 4], 0x2012_9DBB));
     assert_eq!(stays.frames[299].seat(seat(0)).presence, Presence::Human);
     assert_eq!(stays.frames[300].seat(seat(0)).presence, Presence::Empty);
+}
+
+/// Steps a twin ten ticks under the purity check, asking of each state or of none; what the check found.
+fn violations<L: Leak>(asked: Keep) -> Vec<Violation> {
+    let factory = StrictFactory::new(Arc::new(twin_factory::<L>()));
+    let mut runtime = factory.create(&tally_descriptor(&factory, 1, 1)).expect("a match of the twin");
+    let (mut batch, mut output) = (StepBatch::default(), Output::default());
+    for tick in (0..10).map(Tick::new) {
+        batch.reset(tick);
+        batch.push_step(Keep::CHECKSUM | asked);
+        let (presence, epoch) = (Presence::Human, ControlEpoch(1));
+        batch.push_seat(SeatStep { input: &pack_tally(1), substituted: false, malformed: false, presence, epoch });
+        output.clear();
+        runtime.advance(&batch, &mut output).expect("it steps");
+    }
+    factory.probes()[0].violations()
+}
+
+#[test]
+fn a06_faulty_query_cache_is_flagged_by_the_purity_check_on_the_first_query() {
+    let found = violations::<QueryCache>(Keep::PROJECTION);
+    assert_eq!(found.first(), Some(&Violation::ProjectionChangedState { tick: Tick::new(1) }), "{found:?}");
+    assert_eq!(violations::<HonestCounter>(Keep::PROJECTION), []);
+    // Guard: nobody asks, and nothing is found.
+    assert_eq!(violations::<QueryCache>(Keep::NOTHING), []);
+}
+
+#[test]
+fn a06_faulty_query_cache_that_no_checksum_covers_is_flagged_in_the_step_after_the_first_query() {
+    assert_eq!(violations::<HiddenCache>(Keep::PROJECTION), [], "guard: no checksum can see it");
+    let factory = twin_factory::<HiddenCache>();
+    let descriptor = tally_descriptor(&factory, 2, 1);
+    let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
+    // The first picture is of S(1).
+    assert!(
+        matches!(fault, GameFault::Differs { compared: Compared::Instances, tick, .. } if tick.index() == 2),
+        "{fault}"
+    );
+    // Guard: nobody asks, and the twin passes.
+    assert!(check_convergence([&factory, &factory], &descriptor, zig_packed, 60).is_ok());
 }

@@ -6,7 +6,8 @@ use retick_core::runtime::{
 use retick_core::seat::{ControlEpoch, Presence};
 use retick_core::tick::{Moment, Tick};
 use retick_testing::assert::{
-    GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest, synctest,
+    Compared, GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest,
+    synctest,
 };
 use retick_testing::environment::{self, MACHINES};
 use retick_testing::fixtures::{pack_tally, tally_descriptor, zig_packed};
@@ -86,7 +87,9 @@ fn d01_a_faulty_raw_float_bytes_are_flagged_at_frame_10() {
     let factory = floats_factory::<NanBits, RawFloats>();
     let descriptor = tally_descriptor(&factory, 2, 1);
     let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
-    let GameFault::NotDeterministic { tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
+        panic!("{fault}")
+    };
     assert_eq!((tick, difference.offset, difference.first, difference.second), (Tick::new(10), 8, Some(0), Some(1)));
     assert!(check_hydration(&factory, &descriptor, zig_packed, 60, 5).is_err());
 }
@@ -96,7 +99,9 @@ fn d01_b_the_two_zeros_are_two_values_and_flagged_at_frame_10() {
     let factory = floats_factory::<ZeroSign, SerdeState>();
     let descriptor = tally_descriptor(&factory, 2, 1);
     let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
-    let GameFault::NotDeterministic { tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
+        panic!("{fault}")
+    };
     // The sign stands in the last byte of the f64, behind the tick.
     assert_eq!((tick, difference.offset), (Tick::new(10), 15));
     assert_eq!((difference.first, difference.second), (Some(0), Some(0x80)));

@@ -6,7 +6,8 @@ use retick_core::runtime::{Keep, Output, Runtime, RuntimeFactory, SeatStep, Step
 use retick_core::seat::{ControlEpoch, Presence};
 use retick_core::tick::Tick;
 use retick_testing::assert::{
-    GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest, synctest,
+    Compared, GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest,
+    synctest,
 };
 use retick_testing::fixtures::{pack_tally, tally_descriptor, zig_packed};
 use retick_testing::twins::{OrderedIds, ProbedIds, PushIds, RandomIds, push_factory};
@@ -64,7 +65,9 @@ fn d02_faulty_random_keys_are_flagged_by_the_determinism_check_at_frame_1() {
     let factory = push_factory::<RandomIds>();
     assert_eq!(factory.manifest().identity(), push_factory::<OrderedIds>().manifest().identity());
     let fault = check_deterministic(&factory, &tally_descriptor(&factory, 2, 1), zig_packed, 60).expect_err("flagged");
-    let GameFault::NotDeterministic { tick, difference: Some(difference) } = fault else { panic!("{fault}") };
+    let GameFault::Differs { compared: Compared::Instances, tick, difference: Some(difference), .. } = fault else {
+        panic!("{fault}")
+    };
     assert_eq!(tick, Tick::new(1));
     assert!((8..12).contains(&difference.offset), "in the mix, behind the tick: {difference:?}");
 }
@@ -77,12 +80,15 @@ fn d02_faulty_insertion_history_is_flagged_by_the_hydration_check_at_frame_91() 
     assert!(check_deterministic(&factory, &descriptor, zig_packed, 360).is_ok());
     assert!(check_synctest(&factory, &descriptor, zig_packed, 360, 3).is_ok());
     let fault = check_hydration(&factory, &descriptor, zig_packed, 360, 90).expect_err("flagged");
-    let GameFault::NotHydrationSafe { hydrated, tick, difference: Some(difference) } = fault.clone() else {
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault.clone() else {
         panic!("{fault}")
     };
-    assert_eq!((hydrated, tick), (Tick::new(90), Tick::new(91)));
+    assert_eq!((compared, tick), (Compared::Hydrated { at: Tick::new(90) }, Tick::new(91)));
     assert!((8..12).contains(&difference.offset), "in the mix, behind the tick: {difference:?}");
-    assert!(fault.to_string().starts_with("S(91) is another state after hydration with S(90)"), "{fault}");
+    assert!(
+        fault.to_string().starts_with("after hydration with S(90) there is another state: S(91), first at byte 8"),
+        "{fault}"
+    );
 
     // Guard: what was restored equals the donor's as a set, and byte for byte; only its order does not.
     let (mut donor, mut joiner) = (runtime::<ProbedIds>(), runtime::<ProbedIds>());

@@ -5,7 +5,7 @@ use retick_core::runtime::{Checkpoint, Keep, Kept, Output, Runtime, RuntimeFacto
 use retick_core::seat::{ControlEpoch, Presence, Seat};
 use retick_core::tick::{Moment, Tick};
 use retick_testing::assert::{
-    ByteDifference, GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration,
+    ByteDifference, Compared, GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration,
     check_synctest, synctest,
 };
 use retick_testing::environment::{self, Machine};
@@ -112,7 +112,7 @@ fn d03_faulty_raw_bytes_are_flagged_at_frame_0() {
     // The first byte of padding stands behind the tick and `a`.
     let [first, second, _] = Padded::<Wide>::FRESH_MEMORY.map(Some);
     let difference = Some(ByteDifference { offset: 9, first, second });
-    assert_eq!(fault, GameFault::NotDeterministic { tick: Tick::ZERO, difference });
+    assert_eq!(fault, GameFault::Differs { compared: Compared::Instances, tick: Tick::ZERO, difference, field: None });
 }
 
 #[test]
@@ -124,12 +124,14 @@ fn d03_faulty_narrow_saves_are_flagged_by_the_first_rollback_to_a_b_beyond_255()
         // Nothing before it: b is 9 up to S(40), and no rollback goes to a later state before tick 40 + depth is played.
         assert!(check_synctest(&factory, &descriptor, still, 40 + depth, depth).is_ok());
         let fault = check_synctest(&factory, &descriptor, script, 60, depth).expect_err("flagged");
-        assert_eq!(fault, GameFault::RestoresOther { tick: Tick::new(41), difference: None }, "depth {depth}");
+        let flagged =
+            GameFault::Differs { compared: Compared::Restored, tick: Tick::new(41), difference: None, field: None };
+        assert_eq!(fault, flagged, "depth {depth}");
     }
     // Whoever joins is given a save, too.
     let fault = check_hydration(&factory, &descriptor, script, 60, 1).expect_err("flagged");
     assert!(
-        matches!(fault, GameFault::NotHydrationSafe { hydrated, tick, .. } if hydrated == tick && tick.index() == 41)
+        matches!(fault, GameFault::Differs { compared: Compared::Hydrated { at }, tick, .. } if at == tick && tick.index() == 41)
     );
 }
 

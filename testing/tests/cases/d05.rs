@@ -8,7 +8,8 @@ use retick_core::digest::Checksum;
 use retick_core::runtime::RuntimeFactory;
 use retick_core::tick::Tick;
 use retick_testing::assert::{
-    GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest, synctest,
+    Compared, GameFault, assert_deterministic, assert_hydration, check_deterministic, check_hydration, check_synctest,
+    synctest,
 };
 use retick_testing::environment::{CLOCK_DISTANCE_MILLIS, MACHINES, Machine, Zone};
 use retick_testing::fixtures::{tally_descriptor, tally_factory, zig, zig_packed};
@@ -152,11 +153,20 @@ fn d05_faulty_wall_clock_is_flagged_within_2_frames() {
     assert_eq!(factory.manifest().identity(), tally_factory().manifest().identity(), "no manifest can see it");
     let descriptor = tally_descriptor(&factory, 2, 1);
     let fault = check_deterministic(&factory, &descriptor, zig_packed, 60).expect_err("flagged");
-    assert!(matches!(fault, GameFault::NotDeterministic { tick, .. } if tick.index() <= 2), "{fault}");
+    assert!(
+        matches!(fault, GameFault::Differs { compared: Compared::Instances, tick, .. } if tick.index() <= 2),
+        "{fault}"
+    );
     let fault = check_synctest(&factory, &descriptor, zig_packed, 60, 3).expect_err("flagged");
-    assert!(matches!(fault, GameFault::NotRollbackSafe { tick, .. } if tick.index() <= 2), "{fault}");
+    assert!(
+        matches!(fault, GameFault::Differs { compared: Compared::Resimulated { .. }, tick, .. } if tick.index() <= 2),
+        "{fault}"
+    );
     let fault = check_hydration(&factory, &descriptor, zig_packed, 60, 30).expect_err("flagged");
-    assert!(matches!(fault, GameFault::NotHydrationSafe { tick, .. } if tick.index() <= 2), "{fault}");
+    assert!(
+        matches!(fault, GameFault::Differs { compared: Compared::Hydrated { .. }, tick, .. } if tick.index() <= 2),
+        "{fault}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::Seat;
 use retick_core::tick::{Moment, Tick};
 use retick_testing::assert::{
-    ByteDifference, GameFault, assert_hydration, check_convergence, check_deterministic, synctest,
+    ByteDifference, Compared, GameFault, assert_hydration, check_convergence, check_deterministic, synctest,
 };
 use retick_testing::checkers::Breach;
 use retick_testing::fixtures::tally_descriptor;
@@ -85,7 +85,10 @@ fn d06_faulty_local_first_is_flagged_at_frame_51_with_both_values() {
     let fault = check_convergence([&clean, &other], &descriptor, script, 60).expect_err("flagged");
     // Behind the tick stands that there is a winner, and then who.
     let difference = Some(ByteDifference { offset: 9, first: Some(0), second: Some(1) });
-    assert_eq!(fault, GameFault::NotDeterministic { tick: Tick::new(51), difference });
+    assert_eq!(
+        fault,
+        GameFault::Differs { compared: Compared::Instances, tick: Tick::new(51), difference, field: None }
+    );
 }
 
 #[test]

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use retick_authority::room::{RoomEvent, SeatTransition};
 use retick_core::client::{Client, ClientEvent};
 use retick_core::tick::Tick;
-use retick_testing::assert::{LateJoinFault, assert_late_join_hydration, check_late_join_hydration};
-use retick_testing::checkers::Breach;
-use retick_testing::fixtures::{ent_factory, press_packed, tally_factory, zig};
+use retick_testing::assert::{Compared, GameFault, assert_late_join_hydration, check_late_join_hydration};
+use retick_testing::fixtures::{ent_factory, press_packed, tally_descriptor, tally_factory, zig, zig_packed};
 use retick_testing::sim::{ClientSetup, MatchSetup};
 use retick_testing::twins::{FlippedSum, flipped_factory};
 
@@ -19,13 +18,14 @@ fn player() -> ClientSetup {
 
 #[test]
 fn t1_a_late_joiner_is_built_from_a_donated_state_and_converges() {
-    let proof = assert_late_join_hydration(Arc::new(tally_factory()), &player(), 200, 700);
-    assert_eq!((proof.tick, proof.verified), (Tick::new(121), true));
-    assert!(proof.states >= 3, "{proof:?}");
+    let tally = Arc::new(tally_factory());
+    let proof = assert_late_join_hydration(&tally, &tally_descriptor(&tally, 3, 1), &zig_packed, 700, 200);
+    assert_eq!((proof.tick, proof.verified, proof.states), (Tick::new(121), true, 700 - 121 + 1));
+    assert!(proof.inputs >= 400, "{proof:?}");
     // A state with random streams and entities in it.
-    let player = ClientSetup::new(press_packed).latency_ticks(RATE, 2);
-    let proof = assert_late_join_hydration(Arc::new(ent_factory()), &player, 300, 700);
-    assert!(proof.verified && proof.states >= 3, "{proof:?}");
+    let ent = Arc::new(ent_factory());
+    let proof = assert_late_join_hydration(&ent, &tally_descriptor(&ent, 3, 1), &press_packed, 700, 300);
+    assert!(proof.verified && proof.states >= 400, "{proof:?}");
 }
 
 #[test]
@@ -34,17 +34,15 @@ fn t1_a_joiner_with_another_state_is_caught() {
     let twin = flipped_factory::<FlippedSum, 2, 300>();
     let setup = || tally_match().client(player()).client(player());
     let joiner = player().factory(Arc::new(twin));
-    match check_late_join_hydration(setup(), joiner, 200, 700) {
-        Err(LateJoinFault::Breaches(breaches)) => {
-            assert!(
-                matches!(breaches[0], Breach::State { seat: s, tick, .. } if s == seat(2) && tick == Tick::new(361))
-            );
-        }
-        other => panic!("{other:?}"),
-    }
+    let fault = check_late_join_hydration(setup(), joiner, 200, 700).expect_err("flagged");
+    // Of `frame`, three sums and their length, the lowest byte of seat 2's.
+    let GameFault::Differs { compared, tick, difference: Some(difference), .. } = fault else { panic!("{fault}") };
+    assert_eq!((compared, tick), (Compared::Clients { seats: [seat(0), seat(2)] }, Tick::new(300)));
+    assert_eq!(difference.offset, 8 + 8 + 8 + 2 * 8);
+    assert_eq!(difference.first.map(|byte| byte ^ 1), difference.second);
     // One that comes when nothing is left to be compared proves nothing.
-    let late = check_late_join_hydration(setup(), player(), 500, 560);
-    assert_eq!(late, Err(LateJoinFault::NothingCompared));
+    let late = check_late_join_hydration(setup(), player(), 555, 560).expect_err("nothing is proved");
+    assert!(matches!(late, GameFault::PremiseNotMet(_)), "{late}");
 }
 
 #[test]

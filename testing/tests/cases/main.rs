@@ -3,6 +3,7 @@
 mod a01;
 mod a03;
 mod a06;
+mod a13;
 mod catch_up;
 mod clients;
 mod d01;
@@ -22,13 +23,22 @@ mod k09;
 mod k10;
 mod late_join;
 mod lives;
+mod naming;
+mod p01;
+mod p02;
+mod p04;
 mod pace;
 mod r02;
 mod r04;
 mod r06;
+mod rec;
 mod recovery;
+#[path = "../../../core/tests/kernel/replay_blocks.rs"]
+mod replay_blocks;
 mod runners;
 mod support;
 mod t01;
 mod t03;
 mod table;
+#[cfg(feature = "wasm")]
+mod w01;

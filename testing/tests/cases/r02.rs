@@ -15,7 +15,7 @@ use retick_core::snapshot::Snapshot;
 use retick_core::tick::{Moment, Tick};
 use retick_core::wire::{
     ChunkError, Claim, ClaimId, ClientMessage, CloseReason, History, NoSnapshot, ResumeToken, RoomClock, RoomMessage,
-    RoomRules, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId, Welcome,
+    RoomRules, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId, Welcome, Witness,
 };
 use retick_testing::fixtures::{bulky_factory, zig};
 use retick_testing::sim::{ClientSetup, MatchReport, MatchSetup, SimulatedMatch};
@@ -99,13 +99,14 @@ fn r02_1_another_donor_takes_over_when_the_first_goes_away() {
     let progress = |sim: &SimulatedMatch| sim.room().donation().map(|donation| donation.received_chunks);
     sim.run_until(JOIN + 600, |sim| progress(sim).is_some_and(|received| received >= 5));
     let first = sim.room().donation().expect("it runs");
+    let Witness::Seat(donor) = first.donor else { panic!("no seat donates: {first:?}") };
     assert!(first.received_chunks < CHUNKS && first.chunks == Some(CHUNKS), "guard: both are unfinished: {first:?}");
     assert!((3..5).all(|joiner| !is_hydrated(&sim, joiner)), "guard");
     let at = sim.authority_tick().index();
-    sim.disconnect(first.seat.index());
+    sim.disconnect(donor.index());
     sim.advance();
     let second = sim.room().donation().expect("another is asked at once");
-    assert!(second.seat != first.seat && second.received_chunks == 0, "nothing of the first is used: {second:?}");
+    assert!(second.donor != first.donor && second.received_chunks == 0, "nothing of the first is used: {second:?}");
     sim.run_until(TWO_TIMEOUTS, |sim| (3..5).all(|joiner| is_hydrated(sim, joiner)));
     sim.run_ticks(130);
     let report = sim.finish();
@@ -118,7 +119,7 @@ fn r02_1_another_donor_takes_over_when_the_first_goes_away() {
         assert!(!report.client(joiner).expect("a client").reports.is_empty(), "joiner {joiner}");
     }
     assert_eq!((report.room.snapshots, report.room.refused_snapshots, report.desyncs()), (1, 1, 0));
-    check_undisturbed(&report, &control(report.authority_ticks.index(), Some((at, first.seat.index()))));
+    check_undisturbed(&report, &control(report.authority_ticks.index(), Some((at, donor.index()))));
 }
 
 #[test]

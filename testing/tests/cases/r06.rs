@@ -1,15 +1,17 @@
 //! R06: a second session in the same process is like a first one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use allocation_counter::measure;
+use retick_core::client::ClientEvent;
 use retick_core::digest::Checksum;
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
-use retick_core::runner::{OfflineOptions, Status};
+use retick_core::runner::{OfflineOptions, RunnerEvent, Status};
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::SeatSet;
-use retick_core::session::{Budget, Session, SessionPolicy};
+use retick_core::session::{Budget, Session, SessionEvent, SessionPolicy};
 use retick_core::tick::Tick;
 use retick_testing::fixtures::{TallyView, tally_descriptor, tally_factory, tally_reference, zig_packed};
 use retick_testing::runner::{HarnessSetup, RunnerHarness};
@@ -21,11 +23,33 @@ const CADENCE: u32 = 60;
 /// The last tick whose state is reported before the match is stopped in the middle of things.
 const REPORT_TICK: u64 = 540;
 
-fn table() -> (RunnerHarness, MatchDescriptor) {
-    let factory = Arc::new(tally_factory());
+/// Two runners, what they play, and by how many ticks their script is shifted from then on.
+fn table() -> (RunnerHarness, MatchDescriptor, Arc<AtomicU64>) {
+    let (factory, shift) = (Arc::new(tally_factory()), Arc::new(AtomicU64::new(0)));
     let descriptor = tally_descriptor(factory.as_ref(), 2, 1);
-    let setup = HarnessSetup { checksum_cadence_ticks: CADENCE, ..HarnessSetup::new(factory, 2, zig_packed) };
-    (RunnerHarness::new(setup), descriptor)
+    let shifted = shift.clone();
+    let script = move |seat, tick: Tick| zig_packed(seat, tick.saturating_add(shifted.load(Ordering::Relaxed)));
+    let setup = HarnessSetup { checksum_cadence_ticks: CADENCE, ..HarnessSetup::new(factory, 2, script) };
+    (RunnerHarness::new(setup), descriptor, shift)
+}
+
+/// Whatever the runners reported since the record was cleared is of the match that they play; both have reported so many states.
+fn assert_reports(harness: &RunnerHarness, descriptor: &MatchDescriptor, least: usize) {
+    let frames = harness.frames();
+    for player in 0..2 {
+        let reported = harness.events(player).iter().filter_map(|event| match event {
+            RunnerEvent::Match(ClientEvent::Session(SessionEvent::Checksum { tick, checksum })) => {
+                Some((*tick, *checksum))
+            }
+            _ => None,
+        });
+        let reported: Vec<_> = reported.collect();
+        assert!(reported.len() >= least, "player {player}: {reported:?}");
+        for (tick, found) in reported {
+            let expected = checksum_after(descriptor, &frames[..usize::try_from(tick.index()).expect("small")]);
+            assert_eq!(found, expected, "player {player}, S({tick})");
+        }
+    }
 }
 
 /// The checksum of TALLY after these frames, in a session of its own.
@@ -91,10 +115,11 @@ fn start_and_take_first_turns(harness: &mut RunnerHarness, descriptor: &MatchDes
 
 #[test]
 fn r06_a_second_session_in_the_same_process_is_like_a_first_one() {
-    let (mut harness, descriptor) = table();
+    let (mut harness, descriptor, shift) = table();
     start_and_take_first_turns(&mut harness, &descriptor);
     harness.run_until_confirmed(500);
     assert_states(&mut harness, &descriptor, 500, &view(&[1, 5], &[0, 0], 0x2502_E6D1));
+    assert_reports(&harness, &descriptor, 8);
 
     // Stop where a report, a confirmed frame and a rollback are pending: frames lie in the session that no turn has applied, the
     // reported tick among them, and they are not what was predicted.
@@ -139,6 +164,19 @@ fn r06_a_second_session_in_the_same_process_is_like_a_first_one() {
     start_and_take_first_turns(&mut harness, &descriptor);
     harness.run_until_confirmed(60);
     assert_states(&mut harness, &descriptor, 60, &view(&[1, 5], &[0, 0], 0xDAB4_FAC9));
+
+    // A match that goes otherwise from its first tick on. Both machines are in this process, so that what they share would agree;
+    // it must be right.
+    shift.store(3, Ordering::Relaxed);
+    start_and_take_first_turns(&mut harness, &descriptor);
+    harness.run_until_confirmed(200);
+    assert_ne!(
+        tally_reference(2, &harness.frames()[..60]),
+        view(&[1, 5], &[0, 0], 0xDAB4_FAC9),
+        "guard: another match"
+    );
+    assert_reports(&harness, &descriptor, 3);
+    assert_eq!(harness.room().stats().desyncs, 0);
 }
 
 /// One session of 30 ticks in a room, and every fifth time one at the machine after it.
@@ -161,7 +199,7 @@ fn play_session(harness: &mut RunnerHarness, descriptor: &MatchDescriptor, numbe
 fn r06_two_hundred_sessions_leave_as_much_behind_as_twenty() {
     let mut table = None;
     let first = measure(|| {
-        let (mut harness, descriptor) = self::table();
+        let (mut harness, descriptor, _) = self::table();
         (0..20).for_each(|number| play_session(&mut harness, &descriptor, number));
         table = Some((harness, descriptor));
     });

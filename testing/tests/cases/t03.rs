@@ -90,14 +90,16 @@ fn t03e_the_system_clock_moves_no_tick_no_grace_and_no_deadline() {
         let report = sim.finish();
         (report.confirm_times.clone(), report.frames.clone(), report.room_events.clone())
     };
-    // An hour back in the middle of it, an hour on, and a clock that is elsewhere from the start.
+    // An hour back in the middle of it, an hour on, a second that is shown twice, and a clock that is elsewhere from the start.
     let moved = |before_minutes, after_minutes| Machine {
         number: 1,
         clock_start_millis: 1_700_000_000_000,
         zone: Zone::Changing { after_millis: 5_000, before_minutes, after_minutes },
     };
     let still = play([Machine::numbered(0), Machine::numbered(1)]);
-    for machine in [moved(60, 0), moved(0, 60), Machine { clock_start_millis: 999, ..Machine::numbered(1) }] {
+    let leap = Machine { zone: Zone::LeapSecond { after_millis: 5_000 }, ..moved(0, 0) };
+    let elsewhere = Machine { clock_start_millis: 999, ..Machine::numbered(1) };
+    for machine in [moved(60, 0), moved(0, 60), leap, elsewhere] {
         assert_eq!(play([machine, Machine::numbered(0)]), still, "{machine:?}");
     }
 }

@@ -120,7 +120,7 @@ fn s7_a_friend_takes_over_a_bots_seat() {
     assert_eq!(frame.tick(), Tick::new(100));
     // Seat 1 went from a bot to a player, seat 3 from a bot to nobody: each such change raises the epoch (A5).
     let drivers: Vec<_> = frame.seats().map(|seat| (seat.presence, seat.epoch.0)).collect();
-    let expected = [(Presence::Human, 0), (Presence::Human, 1), (Presence::Bot, 0), (Presence::Empty, 1)];
+    let expected = [(Presence::Human, 1), (Presence::Human, 2), (Presence::Bot, 1), (Presence::Empty, 2)];
     assert_eq!(drivers, expected);
     assert_eq!(session.export_replay(), Err(ReplayExportError::Promoted));
 }

@@ -37,8 +37,8 @@ pub fn play(plan: &Plan) -> Result<Results, Failure> {
         while let Some(act) = acts.pop_front_if(|act| act.at <= tick) {
             stage.perform(act.what);
         }
-        if stage.has_ended_early() || acts.is_empty() && stage.is_done() {
-            return Ok(stage.finish());
+        if stage.has_ended_early() || acts.is_empty() && stage.is_done() || stage.has_found() {
+            return stage.finish();
         }
         stage.turn();
     }
@@ -193,23 +193,29 @@ impl<'a> Stage<'a> {
         self.people.iter().any(|person| person.part.role.stays() && person.client.end().is_some())
     }
 
+    /// Whether what was planted was found.
+    fn has_found(&self) -> bool {
+        self.plan.planted.is_some() && self.people.iter().any(|person| lock(&person.observer).seen.finding.is_some())
+    }
+
     /// Whether everyone who stays has confirmed every tick that is compared.
     fn is_done(&self) -> bool {
         self.people.iter().all(|person| !person.part.role.stays() || lock(&person.observer).is_done())
     }
 
-    fn finish(self) -> Results {
+    fn finish(self) -> Result<Results, Failure> {
         let mut results = Results::default();
         for person in self.people {
             let (stats, end) = (person.client.stats(), person.client.end().cloned());
             let (sent_bytes, received_bytes) = (stats.sent_bytes, stats.received_bytes);
             let cut_off = person.cut_off;
+            let examined = person.client.examined_state().map(|(tick, state)| (tick, state.to_vec()));
             results.add(
                 &mut lock(&person.observer),
-                Carried { part: person.part, sent_bytes, received_bytes, cut_off, end },
-            );
+                Carried { part: person.part, sent_bytes, received_bytes, cut_off, end, examined },
+            )?;
         }
-        results
+        Ok(results)
     }
 }
 
@@ -246,7 +252,7 @@ impl Person {
             let name = format!("demo {direction} {} {}", part.seat, part.role);
             Link::new(link_profile(plan, part.seat, &name), plan.seed, &name)
         };
-        let client = Client::new(plan.client, Box::new(plan.factory.clone()));
+        let client = Client::new(plan.client, Box::new(plan.factory(part)));
         let (up, down) = (link("up"), link("down"));
         Person { part, client, player, observer, connection: None, up, down, cut_off: 0 }
     }

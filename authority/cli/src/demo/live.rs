@@ -130,7 +130,10 @@ impl Stage<'_> {
                 }
             }
             display.show(&self.people);
-            if self.people.iter().any(Person::ended_early) || acts.is_empty() && self.people.iter().all(Person::is_done)
+            let found = plan.planted.is_some() && self.people.iter().any(Person::has_found);
+            if found
+                || self.people.iter().any(Person::ended_early)
+                || acts.is_empty() && self.people.iter().all(Person::is_done)
             {
                 display.finish();
                 return Ok(());
@@ -173,7 +176,7 @@ impl Person {
         let reconnect = Reconnect { max_delay_millis: MAX_RECONNECT_DELAY_MILLIS, ..Reconnect::default() };
         let config = NetConfig::new(proxy.address().to_string(), code);
         let config = NetConfig { client: plan.client, ticket, reconnect, ..config };
-        let client = NetClient::spawn(config, Box::new(plan.factory.clone()), player);
+        let client = NetClient::spawn(config, Box::new(plan.factory(part)), player);
         Ok(Person { part, client, observer, proxy })
     }
 
@@ -188,6 +191,10 @@ impl Person {
 
     fn has_resumed(&self) -> bool {
         lock(&self.observer).seen.reconnects > 0
+    }
+
+    fn has_found(&self) -> bool {
+        lock(&self.observer).seen.finding.is_some()
     }
 
     fn is_over(&self) -> bool {
@@ -213,9 +220,9 @@ impl Person {
         };
         let (stats, cut_off) = (outcome.client.stats(), self.proxy.counts().cut_connections);
         let (sent_bytes, received_bytes) = (stats.sent_bytes, stats.received_bytes);
-        let carried = Carried { part: self.part, sent_bytes, received_bytes, cut_off, end };
-        results.add(&mut lock(&self.observer), carried);
-        Ok(())
+        let examined = outcome.client.examined_state().map(|(tick, state)| (tick, state.to_vec()));
+        let carried = Carried { part: self.part, sent_bytes, received_bytes, cut_off, end, examined };
+        results.add(&mut lock(&self.observer), carried)
     }
 }
 

@@ -3,6 +3,7 @@
 mod cast;
 mod fast;
 mod live;
+mod plant;
 mod report;
 
 use std::path::PathBuf;
@@ -18,13 +19,14 @@ use retick_core::seat::SeatCount;
 use retick_core::session::Recording;
 use retick_core::tick::Tick;
 use retick_core::wire::RoomRules;
-use retick_wasm::WasmFactory;
 use skirmish::Rules;
 
 use self::cast::{Cast, Part};
+use self::plant::Planted;
 use self::report::Results;
 use crate::failure::Failure;
-use crate::observer::{Observer, Records};
+use crate::observer::Observer;
+use crate::recording::Records;
 use crate::scripted::ScriptedPlayer;
 use crate::{files, games};
 
@@ -56,11 +58,16 @@ pub struct DemoArguments {
     /// Play the same machines in one process on a virtual clock: reproducible by seed, as fast as it goes
     #[arg(long)]
     fast: bool,
+    /// Flip one bit of one player's state, and show how the room names it: tick, address, both values and the field. The game is
+    /// played natively then. Ends with exit code 0 if it was named as it was planted, and with 1 if not
+    #[arg(long, conflicts_with = "record")]
+    plant_desync: bool,
 }
 
 /// What both ways of playing share.
 struct Plan {
-    factory: Arc<WasmFactory>,
+    factory: Arc<dyn RuntimeFactory>,
+    planted: Option<Planted>,
     descriptor: MatchDescriptor,
     rules: RoomRules,
     client: ClientConfig,
@@ -68,11 +75,16 @@ struct Plan {
     /// The last state that is compared: `S(ticks)`.
     ticks: Tick,
     cast: Cast,
+    /// Where the first player records.
+    records: Records,
 }
 
 impl Plan {
     fn new(arguments: &DemoArguments, seed: u64) -> Result<Plan, Failure> {
-        let factory = games::skirmish()?;
+        let factory: Arc<dyn RuntimeFactory> = match arguments.plant_desync {
+            false => games::skirmish()?,
+            true => Arc::new(skirmish::native_factory().map_err(|error| Failure::Run(error.to_string()))?),
+        };
         let config = Rules::default().to_config()?;
         let no_match = || Failure::Run(format!("there is no demo of {} seats", arguments.seats));
         let seats = SeatCount::new(arguments.seats).ok_or_else(no_match)?;
@@ -84,7 +96,9 @@ impl Plan {
         let client = ClientConfig { requires, recording: Recording::Frames, ..ClientConfig::default() };
         // A checksum is due after each tick that the cadence divides, so the last state compared is one tick on.
         let ticks = Tick::new(u64::from(arguments.seconds) * u64::from(descriptor.tick_rate().hz()) + 1);
-        Ok(Plan { factory, descriptor, rules, client, seed, ticks, cast })
+        let planted = arguments.plant_desync.then(|| Planted::new(factory.clone(), cast.moving));
+        let records = arguments.record.clone().map_or(Records::Match, Records::ToFile);
+        Ok(Plan { factory, planted, descriptor, rules, client, seed, ticks, cast, records })
     }
 
     /// The round trip of one seat, in milliseconds: evenly spread from the fastest to the slowest.
@@ -108,10 +122,16 @@ impl Plan {
         }
     }
 
+    /// The game, as this part's machine has it.
+    fn factory(&self, part: Part) -> Arc<dyn RuntimeFactory> {
+        let planted = self.planted.as_ref().filter(|planted| planted.seat == part.seat);
+        planted.map_or(&self.factory, |planted| &planted.twin).clone()
+    }
+
     /// Who plays a part, and what is seen of it. The first seat's player records the match.
     fn player(&self, part: Part) -> (Arc<Mutex<Observer>>, ScriptedPlayer) {
         let manifest = self.factory.manifest();
-        let records = if part.seat.number() == 0 { Records::Match } else { Records::Nothing };
+        let records = if part.seat.number() == 0 { self.records.clone() } else { Records::Nothing };
         let observer = Arc::new(Mutex::new(Observer::new(manifest, self.ticks, records)));
         let player = ScriptedPlayer::new(observer.clone(), manifest.input_schema().clone(), self.seed);
         (observer, player)
@@ -136,8 +156,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
         plan.cut_millis(),
     );
     let results: Results = if arguments.fast { fast::play(&plan)? } else { live::play(&plan)? };
-    if let Some(path) = &arguments.record {
-        files::write_replay(path, &results.replay)?;
+    match &plan.planted {
+        Some(planted) => planted.conclude(&results, plan.descriptor.tick_rate()),
+        None => report::conclude(&plan, &results),
     }
-    report::conclude(&plan, &results)
 }

@@ -1,6 +1,6 @@
 //! What the demo shows at the end: the table, and the proof.
 
-use retick_core::client::EndReason;
+use retick_core::client::{DesyncFinding, EndReason};
 use retick_core::frame::Frame;
 use retick_core::replay::{Replay, Verdict, verify};
 use retick_core::seat::{Presence, Seat};
@@ -11,7 +11,7 @@ use super::Plan;
 use super::cast::{Part, Role};
 use crate::failure::Failure;
 use crate::observer::{Observer, Seen};
-use crate::verify::tell;
+use crate::replay::verify::tell;
 
 /// What somebody's transport carried, and how it ended.
 pub struct Carried {
@@ -25,6 +25,8 @@ pub struct Carried {
     pub cut_off: u64,
     /// Why its client was over before it was stopped, if it was.
     pub end: Option<EndReason>,
+    /// The state that the room asked it about last, if it asked.
+    pub examined: Option<(Tick, Vec<u8>)>,
 }
 
 /// One client's match.
@@ -43,11 +45,26 @@ pub struct Results {
 
 impl Results {
     /// Adds what one client saw, and the recording if it is the one that records. The first one added plays the whole match.
-    pub fn add(&mut self, observer: &mut Observer, carried: Carried) {
-        if let Some(replay) = observer.finish_recording() {
+    ///
+    /// # Errors
+    /// When the recording could not be written.
+    pub fn add(&mut self, observer: &mut Observer, carried: Carried) -> Result<(), Failure> {
+        if let Some(replay) = observer.finish_recording()? {
             self.replay = replay;
         }
         self.clients.push(ClientResult { seen: observer.seen.clone(), carried });
+        Ok(())
+    }
+
+    /// What the room said of a desync, and how far whoever heard it first had come.
+    pub fn finding(&self) -> Option<(DesyncFinding, Tick)> {
+        self.clients.iter().find_map(|client| client.seen.finding.clone())
+    }
+
+    /// A state that the room asked about.
+    pub fn examined(&self, tick: Tick) -> Option<&[u8]> {
+        let examined = self.clients.iter().filter_map(|client| client.carried.examined.as_ref());
+        examined.filter(|(of, _)| *of == tick).map(|(_, state)| state.as_slice()).next()
     }
 
     fn of(&self, role: Role) -> Option<&ClientResult> {

@@ -3,6 +3,7 @@
 mod certify;
 mod inspect;
 mod normalise;
+mod symbols;
 
 use std::path::Path;
 
@@ -28,6 +29,8 @@ enum ModuleCommand {
     Certify(certify::CertifyArguments),
     /// Write a module as it runs, for another engine
     Normalise(normalise::NormaliseArguments),
+    /// Print what stands where in a module's memory, from its debug sections, for whoever has the address of a desync
+    Symbols(symbols::SymbolsArguments),
 }
 
 /// Runs `retick module`.
@@ -36,6 +39,7 @@ pub fn run(arguments: &ModuleArguments) -> Result<(), Failure> {
         ModuleCommand::Inspect(arguments) => inspect::run(arguments),
         ModuleCommand::Certify(arguments) => certify::run(arguments),
         ModuleCommand::Normalise(arguments) => normalise::run(arguments),
+        ModuleCommand::Symbols(arguments) => symbols::run(arguments),
     }
 }
 

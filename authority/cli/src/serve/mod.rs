@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
-use self::settings::{AdmissionArguments, LimitArguments, ListenArguments, LogArguments};
+use self::settings::{AdmissionArguments, LimitArguments, ListenArguments, LogArguments, RefereeArguments};
 use crate::failure::Failure;
 
 /// Arguments of `retick serve`.
@@ -25,6 +25,8 @@ pub struct ServeArguments {
     limits: LimitArguments,
     #[command(flatten)]
     logs: LogArguments,
+    #[command(flatten)]
+    referee: RefereeArguments,
     /// How long rooms still live after the first signal, in milliseconds; the second one stops at once
     #[arg(long, value_name = "MILLIS", default_value_t = ServiceConfig::default().drain_millis)]
     drain_millis: u64,
@@ -39,11 +41,18 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let filter = filter.map_err(|error| Failure::Run(format!("--log {}: {error}", arguments.log)))?;
     // Who may join is settled before anything listens.
     let (admission, creation) = arguments.admission.settle()?;
+    let referee = arguments.referee.settle()?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = runtime()?;
     let logs = arguments.logs.settings();
-    let config =
-        ServiceConfig { admission, creation, logs, drain_millis: arguments.drain_millis, ..ServiceConfig::default() };
+    let config = ServiceConfig {
+        admission,
+        creation,
+        logs,
+        referee,
+        drain_millis: arguments.drain_millis,
+        ..ServiceConfig::default()
+    };
     runtime.block_on(serve(arguments, arguments.limits.apply(config)))
 }
 

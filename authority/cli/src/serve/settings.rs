@@ -2,19 +2,23 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use retick_authority::log::file::Durability;
+use retick_authority::log::file::{Durability, Retention};
+use retick_authority::referee::{RefereeMode, Sampling};
 use retick_authority::service::{
     Admission, CreateToken, Creation, DEFAULT_SYNC_MILLIS, LogSettings, MAX_SYNC_MILLIS, MAX_TICKET_KEYS,
-    MIN_CREATE_TOKEN_BYTES, Origins, ServiceConfig, TicketKeys, TlsIdentity,
+    MIN_CREATE_TOKEN_BYTES, Origins, RefereeSettings, ServiceConfig, TicketKeys, TlsIdentity,
 };
+use retick_core::runtime::RuntimeFactory;
 use retick_core::ticket::TicketPublicKey;
 
 use super::default_listen;
 use crate::failure::Failure;
 use crate::files::read_bounded;
+use crate::games;
 
 /// Most bytes of a file with keys, certificates or a token.
 const MAX_SECRET_FILE_BYTES: u64 = 256 * 1024;
@@ -71,7 +75,7 @@ pub struct LimitArguments {
     /// Most connections at once of one address
     #[arg(long, default_value_t = ServiceConfig::default().max_connections_per_address)]
     max_connections_per_address: usize,
-    /// Rooms, matches and lists that one address may ask for in a minute
+    /// Rooms, matches, lists and changes that one address may ask for in a minute
     #[arg(long, value_name = "COUNT", default_value_t = ServiceConfig::default().lobby_requests_per_minute_per_address)]
     lobby_requests_per_minute: u32,
 }
@@ -89,6 +93,18 @@ pub struct LogArguments {
     #[arg(long, value_name = "MILLIS", default_value_t = DEFAULT_SYNC_MILLIS, requires = "log_dir",
         value_parser = clap::value_parser!(u64).range(1..=MAX_SYNC_MILLIS))]
     sync_millis: u64,
+    /// Which of a room's records stay, once a snapshot makes the older ones unneeded for a restart
+    #[arg(long, value_enum, default_value_t = RetentionArgument::SinceSnapshot, requires = "log_dir")]
+    log_retention: RetentionArgument,
+}
+
+/// Which of a room's records stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RetentionArgument {
+    /// Those that a restart needs: the last minutes
+    SinceSnapshot,
+    /// All of them: the whole match can be had from its log, which grows as long as the match lasts
+    All,
 }
 
 /// When frames are forced to the disk.
@@ -102,6 +118,42 @@ enum DurabilityArgument {
     None,
 }
 
+/// Whether the service plays along (A13).
+#[derive(Args)]
+pub struct RefereeArguments {
+    /// Play the game beside every room that the service knows it for, and say who is wrong when reports differ
+    #[arg(long, value_enum, value_name = "HOW MUCH")]
+    referee: Option<RefereeArgument>,
+    /// The module of a game that it knows, beside the built-in skirmish; may be repeated
+    #[arg(long, value_name = "MODULE", requires = "referee")]
+    referee_game: Vec<PathBuf>,
+}
+
+/// How much a referee plays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RefereeArgument {
+    /// A part of each match, and whatever reports differ about
+    Sampled,
+    /// Every tick
+    Full,
+}
+
+impl RefereeArguments {
+    /// The referee, with its games loaded.
+    pub fn settle(&self) -> Result<Option<RefereeSettings>, Failure> {
+        let mode = match self.referee {
+            None => return Ok(None),
+            Some(RefereeArgument::Full) => RefereeMode::Full,
+            Some(RefereeArgument::Sampled) => RefereeMode::Sampled(Sampling::default()),
+        };
+        let mut games: Vec<Arc<dyn RuntimeFactory>> = vec![games::skirmish()?];
+        for path in &self.referee_game {
+            games.push(games::from_file(path)?);
+        }
+        Ok(Some(RefereeSettings { mode, games }))
+    }
+}
+
 impl LogArguments {
     pub fn settings(&self) -> Option<LogSettings> {
         let durability = match self.durability {
@@ -109,7 +161,11 @@ impl LogArguments {
             DurabilityArgument::Interval => Durability::Interval(Duration::from_millis(self.sync_millis)),
             DurabilityArgument::None => Durability::None,
         };
-        Some(LogSettings { durability, ..LogSettings::new(self.log_dir.as_ref()?) })
+        let retention = match self.log_retention {
+            RetentionArgument::SinceSnapshot => Retention::SinceSnapshot,
+            RetentionArgument::All => Retention::All,
+        };
+        Some(LogSettings { durability, retention, ..LogSettings::new(self.log_dir.as_ref()?) })
     }
 }
 

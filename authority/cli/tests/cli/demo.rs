@@ -65,3 +65,17 @@ fn impossible_matches_and_places_are_refused() {
     let nowhere = nowhere.to_str().unwrap();
     check_refused(&["demo", "--fast", "--seconds", "3", "--record", nowhere], 2, &["can't write", nowhere]);
 }
+
+#[test]
+fn a8_the_demo_names_a_desync_that_it_plants() {
+    for extra in [&["--fast", "--seed", "3"][..], &["--seed", "4"]] {
+        let output = retick(&[&["demo", "--plant-desync"], extra].concat());
+        let said = stdout(&output);
+        assert!(output.status.success(), "{said}{}", stderr(&output));
+        for words in ["seat 0 and seat 1 first differ in S(150)", "tick 150", "field players[1].falls,"] {
+            assert!(said.contains(words), "{said} without {words:?}");
+        }
+        assert!(said.contains("the desync that was planted was named"), "{said}");
+    }
+    check_refused(&["demo", "--plant-desync", "--record", "x.replay"], 2, &["--record"]);
+}

@@ -3,13 +3,16 @@
 
 mod bench;
 mod demo;
+mod logs;
 mod module;
 mod play;
+mod referee;
+mod replay;
 mod restarts;
 mod serve;
+mod symbols;
 mod synctest;
 mod ticket;
-mod verify;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -87,13 +90,30 @@ fn check_refused(arguments: &[&str], code: i32, words: &[&str]) {
 fn help_names_every_command() {
     let help = retick(&["--help"]);
     assert!(help.status.success());
-    for command in ["demo", "play", "serve", "ticket", "log", "verify", "synctest", "module", "bench"] {
+    for command in [
+        "demo",
+        "play",
+        "serve",
+        "ticket",
+        "log",
+        "verify",
+        "replay",
+        "synctest",
+        "simulate",
+        "false-alarms",
+        "module",
+        "bench",
+    ] {
         assert!(stdout(&help).contains(command), "{command}");
         assert!(retick(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in ["inspect", "certify", "normalise"] {
+    for command in ["inspect", "certify", "normalise", "symbols"] {
         assert!(stdout(&retick(&["module", "--help"])).contains(command), "{command}");
         assert!(retick(&["module", command, "--help"]).status.success(), "{command}");
+    }
+    for command in ["verify", "info", "seek", "diff", "plot"] {
+        assert!(stdout(&retick(&["replay", "--help"])).contains(command), "{command}");
+        assert!(retick(&["replay", command, "--help"]).status.success(), "{command}");
     }
     for command in ["keygen", "sign", "show"] {
         assert!(stdout(&retick(&["ticket", "--help"])).contains(command), "{command}");

@@ -63,6 +63,44 @@ fn a_service_and_two_players_are_three_processes_of_one_match() {
     assert!(stdout(&verified).contains(last), "{} without {last}", stdout(&verified));
 }
 
+/// What a player recorded, and what the room wrote down, are one match; the room's is signed.
+#[test]
+fn r1_a_rooms_log_becomes_a_signed_replay_of_what_its_player_recorded() {
+    let (folder, key) = (scratch("log-replay"), scratch("log-replay.key"));
+    let _ = std::fs::remove_dir_all(&folder);
+    let _ = std::fs::remove_file(&key);
+    let (recorded, logged) = (scratch("log-replay-player.replay"), scratch("log-replay-room.replay"));
+    let [folder_name, key, recorded, logged] = [&folder, &key, &recorded, &logged].map(|path| path.to_str().unwrap());
+    let public = stdout(&retick(&["ticket", "keygen", key]));
+    let service = Serving::start(&["--open", "--log-dir", folder_name, "--durability", "none"]);
+    let player =
+        Playing::start(&service, &["--create", "--seats", "2", "--bots", "1", "--seconds", "2", "--record", recorded]);
+    let code = player.code.clone();
+    player.finish();
+    // The room lives on with its bot; a stop keeps it.
+    service.signal("-TERM");
+    drop(service);
+
+    let rooms = ["rooms", "ended"].map(|kind| folder.join(kind).join(&code));
+    let room = rooms.iter().find(|room| room.exists()).unwrap().to_str().unwrap();
+    let written = retick(&["log", "replay", room, "--output", logged, "--sign-with", key]);
+    assert!(written.status.success(), "{}", crate::stderr(&written));
+    assert!(stdout(&written).contains(&format!("signed by {}", public.trim())), "{}", stdout(&written));
+    let verified = retick(&["verify", logged, "--signed-by", public.trim()]);
+    assert!(stdout(&verified).starts_with("verified: "), "{}", stdout(&verified));
+    let unsigned = retick(&["verify", recorded, "--signed-by", public.trim()]);
+    assert!(stdout(&unsigned).contains("RTK-R032"), "{}", stdout(&unsigned));
+    // Nothing differs up to where the player stopped.
+    let compared = retick(&["replay", "diff", recorded, logged]);
+    let said = stdout(&compared) + &crate::stderr(&compared);
+    assert!(said.contains("the same match") || said.contains("differ: 121 ticks, and "), "{said}");
+    check_refused(
+        &["log", "replay", room, "--output", logged, "--generation", "1"],
+        2,
+        &["no beginning of generation 1"],
+    );
+}
+
 #[test]
 fn a5_a_created_room_has_bots_on_its_last_seats_and_needs_nobody_there() {
     let service = Serving::start(&["--open"]);

@@ -27,3 +27,12 @@ fn bad_modules_settings_and_seats_are_refused_by_name() {
     check_refused(&["synctest", "--set", "rounds=99"], 2, &["rounds", "99"]);
     check_refused(&["synctest", "--ticks", "0"], 2, &["--ticks"]);
 }
+
+#[test]
+fn a8_rollbacks_are_counted_and_none_is_taken_for_a_desync() {
+    let output = retick(&["false-alarms", "--rollbacks", "2000"]);
+    let said = stdout(&output);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    assert!(said.contains(" rollbacks of ") && said.contains(" 0 alarms"), "{said}");
+    check_refused(&["false-alarms", "/nowhere.wasm"], 2, &["/nowhere.wasm"]);
+}

@@ -28,6 +28,17 @@ pub enum Durability {
     None,
 }
 
+/// What becomes of records that a stored snapshot makes unneeded (A7): those before the newest
+/// [`Record::Summary`](crate::log::Record::Summary) of the snapshot's state or an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Retention {
+    /// They are removed. A room that plays for days is restored as fast as one that plays for minutes, and its log is as short.
+    #[default]
+    SinceSnapshot,
+    /// Every record stays, for whoever wants a match whole from its log.
+    All,
+}
+
 /// Bytes at which a segment is full, and the next record begins another one. A record that is longer has a segment alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SegmentSize(u64);
@@ -59,14 +70,18 @@ pub struct FileLogConfig {
     pub room: Digest,
     /// When records are forced to the disk.
     pub durability: Durability,
+    /// What becomes of records that nobody needs to restore the room. It may differ from that of an earlier run.
+    pub retention: Retention,
     /// When a segment is full. It may differ from that of an earlier run.
     pub segment_size: SegmentSize,
 }
 
 impl FileLogConfig {
-    /// The log of this room, with every record on the disk and segments of [`DEFAULT_SEGMENT_BYTES`].
+    /// The log of this room, with every record on the disk, none kept that a snapshot makes unneeded, and segments of
+    /// [`DEFAULT_SEGMENT_BYTES`].
     #[must_use]
     pub fn new(room: Digest) -> FileLogConfig {
-        FileLogConfig { room, durability: Durability::default(), segment_size: SegmentSize::default() }
+        let (durability, retention) = (Durability::default(), Retention::default());
+        FileLogConfig { room, durability, retention, segment_size: SegmentSize::default() }
     }
 }

@@ -118,6 +118,7 @@ impl Storage for Directory {
     fn rename(&mut self, from: FileName, to: FileName) -> io::Result<()> {
         // Some systems rename no file that is open.
         self.close(from);
+        self.close(to);
         fs::rename(self.path_of(from), self.path_of(to))
     }
 
@@ -162,16 +163,25 @@ fn text_of(file: FileName) -> String {
     match file {
         FileName::Segment(first) => format!("{first:0NAME_DIGITS$}.log"),
         FileName::Temporary(first) => format!("{first:0NAME_DIGITS$}.tmp"),
+        FileName::Start(first) => format!("{first:0NAME_DIGITS$}.start"),
+        FileName::Snapshot => "snapshot".to_owned(),
+        FileName::TemporarySnapshot => "snapshot.tmp".to_owned(),
     }
 }
 
 /// The file of this name, if it is one of a log's, and written as the log writes it.
 fn name_of(text: &str) -> Option<FileName> {
+    if let Some(file) =
+        [FileName::Snapshot, FileName::TemporarySnapshot].into_iter().find(|file| text_of(*file) == text)
+    {
+        return Some(file);
+    }
     let (digits, kind) = text.split_once('.')?;
     let first = digits.parse().ok()?;
     let file = match kind {
         "log" => FileName::Segment(first),
         "tmp" => FileName::Temporary(first),
+        "start" => FileName::Start(first),
         _ => return None,
     };
     (text_of(file) == text).then_some(file)
@@ -184,12 +194,17 @@ mod tests {
     #[test]
     fn a12_files_are_named_by_their_first_record_and_other_names_are_nobodys() {
         for first in [0, 1, 99_999_999, 100_000_000, u64::MAX] {
-            for file in [FileName::Segment(first), FileName::Temporary(first)] {
+            for file in [FileName::Segment(first), FileName::Temporary(first), FileName::Start(first)] {
                 assert_eq!(name_of(&text_of(file)), Some(file));
             }
         }
+        for file in [FileName::Snapshot, FileName::TemporarySnapshot] {
+            assert_eq!(name_of(&text_of(file)), Some(file));
+        }
         assert_eq!(text_of(FileName::Segment(1)), "00000001.log");
-        for other in ["lock", "1.log", "000000001.log", "+0000001.log", "00000001.bak", "00000001", ".log"] {
+        for other in
+            ["lock", "1.log", "000000001.log", "+0000001.log", "00000001.bak", "00000001", ".log", "snapshot.log"]
+        {
             assert_eq!(name_of(other), None, "{other}");
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! segment  magic 8 | version 4 | room 32 | first sequence 8 | hash before it 32 | CRC32C of all that 4
 //! record   length 4 | CRC32C of the rest 4 | sequence 8 | hash 32 | the record
+//! start    the header of the segment with which the log begins
 //! ```
 //!
 //! A record's hash covers the hash before it, its number and its bytes, so that a record of another log, or one that stands in
@@ -85,12 +86,15 @@ pub(super) fn header(room: Digest, link: Link) -> [u8; HEADER_BYTES] {
 
 /// Says in what `bytes` differ from the header of the segment that begins at `link`.
 pub(super) fn check_header(bytes: &[u8], room: Digest, link: Link) -> Result<(), Damage> {
+    let found = read_header(bytes, room, link.sequence)?;
+    if found == link { Ok(()) } else { Err(Damage::Chain { expected: link.hash, found: found.hash }) }
+}
+
+/// Where the segment begins of which `bytes` are the header, when `first` is its first record's number.
+pub(super) fn read_header(bytes: &[u8], room: Digest, first: u64) -> Result<Link, Damage> {
     let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Err(Damage::Short { missing: (HEADER_BYTES - bytes.len()) as u64 });
     };
-    if *bytes == header(room, link) {
-        return Ok(());
-    }
     if bytes[..VERSION_AT] != MAGIC {
         return Err(Damage::Magic);
     }
@@ -105,10 +109,10 @@ pub(super) fn check_header(bytes: &[u8], room: Digest, link: Link) -> Result<(),
     if digest_at(bytes, ROOM_AT) != room {
         return Err(Damage::Room { found: digest_at(bytes, ROOM_AT) });
     }
-    if u64_at(bytes, FIRST_AT) != link.sequence {
+    if u64_at(bytes, FIRST_AT) != first {
         return Err(Damage::FirstSequence { found: u64_at(bytes, FIRST_AT) });
     }
-    Err(Damage::Chain { expected: link.hash, found: digest_at(bytes, HASH_AT) })
+    Ok(Link { sequence: first, hash: digest_at(bytes, HASH_AT) })
 }
 
 /// Whether `bytes` are what is left of that header when the machine stopped while it was written: a part, then zeros.

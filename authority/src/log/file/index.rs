@@ -53,6 +53,22 @@ impl Index {
         self.0.push(segment);
     }
 
+    /// Number of the first record of each segment that holds one.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().filter(|segment| !segment.is_empty()).map(|segment| segment.first)
+    }
+
+    /// The segment whose first record has this number, if the log has that record.
+    pub(super) fn beginning_with(&self, sequence: u64) -> Option<&Segment> {
+        self.0.iter().find(|segment| segment.first == sequence && !segment.is_empty())
+    }
+
+    /// Forgets the segments before that one, and gives the numbers of their first records.
+    pub(super) fn forget_before(&mut self, sequence: u64) -> Vec<u64> {
+        let count = self.0.partition_point(|segment| segment.first < sequence);
+        self.0.drain(..count).map(|segment| segment.first).collect()
+    }
+
     /// The segment that records are appended to.
     pub(super) fn last(&self) -> Option<&Segment> {
         self.0.last()

@@ -2,15 +2,17 @@
 
 use super::config::FileLogConfig;
 use super::error::{Damage, FileLogError, StorageOperation};
-use super::format::{HEADER_BYTES, Link, check_header, is_torn_header};
+use super::format::{HEADER_BYTES, Link, check_header, is_torn_header, read_header};
 use super::index::{Index, Segment};
 use super::reader::{Found, Reader, Window};
-use super::storage::{FileName, Storage};
+use super::storage::{FileName, Storage, read_whole};
 
 /// What a log holds. Nothing was changed yet.
 pub(super) struct Scanned {
     pub(super) index: Index,
     pub(super) link: Link,
+    /// Number of the first record, where others before it were forgotten.
+    pub(super) start: Option<u64>,
     /// Bytes behind the last record of the last segment.
     pub(super) torn_bytes: u64,
     /// Files without a record of use, and their bytes that hold part of a segment.
@@ -29,10 +31,23 @@ pub(super) fn scan<S: Storage>(
 ) -> Result<Scanned, FileLogError> {
     let mut files = storage.list().map_err(FileLogError::storage(StorageOperation::List))?;
     files.sort_unstable();
-    let segments: Vec<_> = files.iter().filter(|file| matches!(file, FileName::Segment(_))).copied().collect();
-    files.retain(|file| matches!(file, FileName::Temporary(_)));
-    let link = Link::start(config.room);
-    let mut scanned = Scanned { index: Index::default(), link, torn_bytes: 0, leftovers: files, leftover_bytes: 0 };
+    let number = |file: &FileName| if let FileName::Start(first) = file { Some(*first) } else { None };
+    // The newest. An older one was forgotten with the segments behind it.
+    let start = files.iter().filter_map(number).max();
+    let link = match start {
+        None => Link::start(config.room),
+        Some(first) => read_start(storage, first, config)?,
+    };
+    let is_forgotten = |first: u64| start.is_some_and(|start| first < start);
+    let is_kept = |file: &FileName| matches!(file, FileName::Segment(first) if !is_forgotten(*first));
+    let segments: Vec<_> = files.iter().filter(|file| is_kept(file)).copied().collect();
+    files.retain(|file| match *file {
+        FileName::Segment(first) | FileName::Start(first) => is_forgotten(first),
+        FileName::Temporary(_) | FileName::TemporarySnapshot => true,
+        FileName::Snapshot => false,
+    });
+    let mut scanned =
+        Scanned { index: Index::default(), link, start, torn_bytes: 0, leftovers: files, leftover_bytes: 0 };
     for (position, file) in segments.iter().enumerate() {
         let FileName::Segment(first) = *file else { continue };
         let length = storage.length(*file).map_err(FileLogError::storage(StorageOperation::Length))?;
@@ -43,7 +58,21 @@ pub(super) fn scan<S: Storage>(
         let place = if position + 1 == segments.len() { Place::Last } else { Place::Sealed };
         scanned.segment(&mut reader, place, config)?;
     }
-    Ok(scanned)
+    match start {
+        // The record with which it begins was on the disk before anything was forgotten.
+        Some(segment) if scanned.link.sequence == segment => {
+            Err(FileLogError::Damaged { segment, offset: 0, damage: Damage::Gap { expected: segment } })
+        }
+        _ => Ok(scanned),
+    }
+}
+
+/// Where a log begins that has forgotten its first records.
+fn read_start<S: Storage>(storage: &mut S, first: u64, config: &FileLogConfig) -> Result<Link, FileLogError> {
+    let bytes = read_whole(storage, FileName::Start(first), HEADER_BYTES);
+    let bytes = bytes.map_err(FileLogError::storage(StorageOperation::Read))?.unwrap_or_default();
+    let link = read_header(&bytes, config.room, first);
+    link.map_err(|damage| FileLogError::Damaged { segment: first, offset: 0, damage })
 }
 
 /// Where a segment stands. A sealed one was on the disk before the next one was made, so nothing in it is unfinished.

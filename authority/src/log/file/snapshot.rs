@@ -4,20 +4,16 @@
 //! magic 8 | version 4 | generation 4 | tick 8 | has fence 1 | fence 4 | digest of the rest 32 | the snapshot
 //! ```
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io;
 
 use retick_core::digest::{DIGEST_BYTES, Digest};
 use retick_core::seat::Generation;
 use retick_core::snapshot::MAX_SNAPSHOT_BYTES;
 use retick_core::tick::Tick;
 
-use super::directory::sync_names;
 use super::error::{FileLogError, StorageOperation};
+use super::storage::{FileName, Storage, read_whole};
 
-const FILE: &str = "snapshot";
-const TEMPORARY_FILE: &str = "snapshot.tmp";
 const MAGIC: [u8; 8] = *b"RETICKSN";
 const VERSION: u32 = 1;
 const DIGEST_AT: usize = 29;
@@ -65,69 +61,81 @@ impl StoredSnapshot {
     }
 }
 
-/// Replaces the snapshot in a log's folder. What was there before is there until the new one is on the disk, with its name.
+/// Replaces the snapshot beside a log. What was there before is there until the new one is on the disk, with its name.
 ///
 /// # Errors
 /// [`FileLogError::Storage`].
-pub fn store_snapshot(folder: &Path, snapshot: &StoredSnapshot) -> Result<(), FileLogError> {
-    let refused = FileLogError::storage;
-    let temporary = folder.join(TEMPORARY_FILE);
-    let mut file = File::create(&temporary).map_err(refused(StorageOperation::Create))?;
-    let written = file.write_all(&snapshot.header()).and_then(|()| file.write_all(&snapshot.bytes));
-    written.map_err(refused(StorageOperation::Append))?;
-    file.sync_all().map_err(refused(StorageOperation::Sync))?;
-    drop(file);
-    fs::rename(&temporary, folder.join(FILE)).map_err(refused(StorageOperation::Rename))?;
-    sync_names(folder).map_err(refused(StorageOperation::SyncDirectory))
+pub(super) fn store<S: Storage>(storage: &mut S, snapshot: &StoredSnapshot) -> Result<(), FileLogError> {
+    let (refused, temporary) = (FileLogError::storage, FileName::TemporarySnapshot);
+    let created = match storage.create(temporary) {
+        // One that an earlier call could not finish.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            storage.remove(temporary).map_err(refused(StorageOperation::Remove))?;
+            storage.create(temporary)
+        }
+        created => created,
+    };
+    created.map_err(refused(StorageOperation::Create))?;
+    for bytes in [&snapshot.header()[..], &snapshot.bytes] {
+        storage.append(temporary, bytes).map_err(refused(StorageOperation::Append))?;
+    }
+    storage.sync(temporary).map_err(refused(StorageOperation::Sync))?;
+    storage.rename(temporary, FileName::Snapshot).map_err(refused(StorageOperation::Rename))?;
+    storage.sync_directory().map_err(refused(StorageOperation::SyncDirectory))
 }
 
-/// The snapshot in a log's folder, if there is one.
+/// The snapshot beside a log, if there is one.
 ///
 /// # Errors
 /// [`FileLogError::Storage`], and [`FileLogError::Snapshot`] when it is not what was written.
-pub fn load_snapshot(folder: &Path) -> Result<Option<StoredSnapshot>, FileLogError> {
-    let refused = FileLogError::storage;
-    let file = match File::open(folder.join(FILE)) {
+pub(super) fn load<S: Storage>(storage: &mut S) -> Result<Option<StoredSnapshot>, FileLogError> {
+    match storage.length(FileName::Snapshot) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(refused(StorageOperation::Open))?,
+        length => length.map_err(FileLogError::storage(StorageOperation::Length))?,
     };
-    let mut bytes = Vec::new();
-    // One byte more than any has, so that a longer one is seen.
-    let most = (HEADER_BYTES + MAX_SNAPSHOT_BYTES + 1) as u64;
-    file.take(most).read_to_end(&mut bytes).map_err(refused(StorageOperation::Read))?;
-    let snapshot = StoredSnapshot::parse(&bytes).filter(|it| it.bytes.len() <= MAX_SNAPSHOT_BYTES);
-    snapshot.map(Some).ok_or(FileLogError::Snapshot)
+    let bytes = read_whole(storage, FileName::Snapshot, HEADER_BYTES + MAX_SNAPSHOT_BYTES);
+    let bytes = bytes.map_err(FileLogError::storage(StorageOperation::Read))?.ok_or(FileLogError::Snapshot)?;
+    StoredSnapshot::parse(&bytes).map(Some).ok_or(FileLogError::Snapshot)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use super::super::directory::Directory;
     use super::*;
 
     #[test]
     fn a12_a_snapshot_is_replaced_whole_and_every_changed_bit_is_seen() {
         let folder = std::env::temp_dir().join(format!("retick-stored-snapshot-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        assert_eq!(load_snapshot(&folder), Ok(None));
+        let mut storage = Directory::open(&folder).expect("a folder");
+        assert_eq!(load(&mut storage), Ok(None));
         let snapshot = |tick, fence| StoredSnapshot {
             generation: Generation(2),
             tick: Tick::new(tick),
             fence,
             bytes: vec![7; 100],
         };
+        // What an earlier one left behind is in nobody's way.
+        fs::write(folder.join("snapshot.tmp"), b"half").expect("written");
         for stored in [snapshot(600, Some(3)), snapshot(0, None)] {
-            store_snapshot(&folder, &stored).expect("stored");
-            assert_eq!(load_snapshot(&folder), Ok(Some(stored)));
+            store(&mut storage, &stored).expect("stored");
+            assert_eq!(load(&mut storage), Ok(Some(stored)));
         }
-        let path = folder.join(FILE);
+        drop(storage);
+        let path = folder.join("snapshot");
         let whole = fs::read(&path).expect("it is there");
+        let load_of = |bytes: &[u8]| {
+            fs::write(&path, bytes).expect("written");
+            load(&mut Directory::open(&folder).expect("a folder"))
+        };
         for byte in 0..whole.len() {
             let mut changed = whole.clone();
             changed[byte] ^= 1;
-            fs::write(&path, &changed).expect("written");
-            assert_eq!(load_snapshot(&folder), Err(FileLogError::Snapshot), "byte {byte}");
+            assert_eq!(load_of(&changed), Err(FileLogError::Snapshot), "byte {byte}");
         }
-        fs::write(&path, &whole[..whole.len() - 1]).expect("written");
-        assert_eq!(load_snapshot(&folder), Err(FileLogError::Snapshot));
+        assert_eq!(load_of(&whole[..whole.len() - 1]), Err(FileLogError::Snapshot));
+        assert_eq!(load_of(&vec![0; HEADER_BYTES + MAX_SNAPSHOT_BYTES + 1]), Err(FileLogError::Snapshot));
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

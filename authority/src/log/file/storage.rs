@@ -2,13 +2,19 @@
 
 use std::io;
 
-/// A file of a log. Its number is that of the first record in it.
+/// A file of a log. Its number is that of a record: of the first one in a segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FileName {
     /// A segment: `00000001.log`.
     Segment(u64),
-    /// A segment that is being made, and holds no record yet: `00000001.tmp`.
+    /// A segment or a start that is being made, and holds no record yet: `00000001.tmp`.
     Temporary(u64),
+    /// Says that the log begins with the segment of this number, since what stood before it was forgotten: `00004711.start`.
+    Start(u64),
+    /// The newest snapshot: `snapshot`.
+    Snapshot,
+    /// One that is being written: `snapshot.tmp`.
+    TemporarySnapshot,
 }
 
 /// The files of one log, which nobody else changes while this value lives.
@@ -59,7 +65,7 @@ pub trait Storage {
     /// Whatever the system says.
     fn read_at(&mut self, file: FileName, offset: u64, out: &mut [u8]) -> io::Result<usize>;
 
-    /// Gives a file another name, at once or not at all.
+    /// Gives a file another name, at once or not at all. A file that has it already is no more.
     ///
     /// # Errors
     /// Whatever the system says.
@@ -76,4 +82,24 @@ pub trait Storage {
     /// # Errors
     /// Whatever the system says.
     fn sync_directory(&mut self) -> io::Result<()>;
+}
+
+/// All bytes of a file, at most `most`; `None` when it has more, or when there is no such file.
+pub(super) fn read_whole<S: Storage>(storage: &mut S, file: FileName, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let length = match storage.length(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        length => usize::try_from(length?).unwrap_or(usize::MAX),
+    };
+    if length > most {
+        return Ok(None);
+    }
+    let (mut bytes, mut filled) = (vec![0; length], 0);
+    while filled < length {
+        match storage.read_at(file, filled as u64, &mut bytes[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(Some(bytes))
 }

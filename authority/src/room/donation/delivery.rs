@@ -2,7 +2,9 @@
 
 use retick_core::seat::Generation;
 use retick_core::tick::Tick;
-use retick_core::wire::{CloseReason, NoSnapshot, RoomMessage, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId};
+use retick_core::wire::{
+    CloseReason, NoSnapshot, RoomMessage, SNAPSHOT_WINDOW_CHUNKS, SnapshotHeader, TransferId, Witness,
+};
 
 use super::kept::{Kept, Verdict};
 use super::{Donation, DonationConfig};
@@ -15,6 +17,8 @@ use crate::room::outbox::Outbox;
 
 /// Most newcomers that are sent chunks at a time; the others wait for their turn.
 pub const MAX_DELIVERIES: usize = 8;
+/// Most of them that only watch: however slowly those read, places are left for players (A14).
+pub const MAX_OBSERVER_DELIVERIES: usize = MAX_DELIVERIES / 2;
 /// Chunks that are under way to one newcomer: half of what may be, so that the frames beside them never make a slow consumer of
 /// somebody who reads (A11).
 pub const DELIVERY_WINDOW_CHUNKS: u32 = SNAPSHOT_WINDOW_CHUNKS / 2;
@@ -42,10 +46,10 @@ pub(in crate::room) struct Hydration {
 
 /// One transfer to a newcomer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Delivery {
-    transfer: TransferId,
+pub(super) struct Delivery {
+    pub(super) transfer: TransferId,
     /// Serial of the snapshot.
-    snapshot: u64,
+    pub(super) snapshot: u64,
     chunks: u32,
     /// Whether the newcomer has said where to begin.
     begun: bool,
@@ -54,6 +58,28 @@ struct Delivery {
     progressed: RoomTime,
     /// The record that the last message of it waits for (A12).
     held_by: u64,
+}
+
+impl Delivery {
+    /// Takes it that the receiver has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept
+    /// some of them. Says whether that can be.
+    pub(super) fn progress(&mut self, next: u32, time: RoomTime) -> bool {
+        let is_possible =
+            if self.begun { (self.acknowledged..=self.sent).contains(&next) } else { next <= self.chunks };
+        if !is_possible {
+            return false;
+        }
+        if next > self.acknowledged || !self.begun {
+            self.progressed = time;
+        }
+        (self.acknowledged, self.sent, self.begun) = (next, self.sent.max(next), true);
+        true
+    }
+
+    /// Whether the receiver has everything.
+    pub(super) fn is_complete(&self) -> bool {
+        self.acknowledged == self.chunks
+    }
 }
 
 impl Hydration {
@@ -66,20 +92,29 @@ impl Hydration {
     }
 }
 
+/// Who is served.
+#[derive(Clone, Copy, Debug)]
+struct Newcomer {
+    connection: ConnectionId,
+    /// Whether it only watches.
+    watches: bool,
+}
+
 /// What one call sends, and to whom no more.
-struct Call<'a> {
-    time: RoomTime,
+pub(super) struct Call<'a> {
+    pub(super) time: RoomTime,
     generation: Generation,
     config: DonationConfig,
-    donation: &'a mut Donation,
+    pub(super) donation: &'a mut Donation,
     history: &'a History,
     outbox: &'a mut Outbox,
     chunks_left: usize,
     deliveries: usize,
+    observer_deliveries: usize,
     /// Serial of the oldest snapshot that somebody is being sent.
     oldest_used: Option<u64>,
     /// One newcomer that is given up; the next one in the next call.
-    given_up: Option<(ConnectionId, CloseReason)>,
+    pub(super) given_up: Option<(ConnectionId, CloseReason)>,
 }
 
 impl Room {
@@ -90,7 +125,7 @@ impl Room {
         // Said anew by whoever waits.
         donation.wanted = false;
         // As many as the last call left, at most: they begin here alone.
-        let deliveries = donation.deliveries;
+        let (deliveries, observer_deliveries) = (donation.deliveries, donation.observer_deliveries);
         let (chunks_left, oldest_used, given_up) = (MAX_SNAPSHOT_CHUNKS_PER_CALL, None, None);
         let mut call = Call {
             time,
@@ -101,22 +136,27 @@ impl Room {
             outbox,
             chunks_left,
             deliveries,
+            observer_deliveries,
             oldest_used,
             given_up,
         };
-        let (mut oldest_catching_up, mut left) = (None, 0);
-        for (connection, feed) in connections.feeds_mut() {
-            call.serve(connection, feed);
+        let (mut oldest_catching_up, mut left, mut left_watching) = (None, 0, 0);
+        for (connection, watches, feed) in connections.watched_feeds_mut() {
+            call.serve(Newcomer { connection, watches }, feed);
             match *feed {
                 Feed::CatchUp { next } => {
                     oldest_catching_up = Some(oldest_catching_up.map_or(next, |oldest: Tick| oldest.min(next)));
                 }
-                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => left += 1,
+                Feed::Hydrate(Hydration { delivery: Some(_), .. }) => {
+                    left += 1;
+                    left_watching += usize::from(watches);
+                }
                 Feed::Hydrate(_) | Feed::Live => {}
             }
         }
+        call.repair();
         let Call { oldest_used, given_up, .. } = call;
-        self.donation.deliveries = left;
+        (self.donation.deliveries, self.donation.observer_deliveries) = (left, left_watching);
         self.donation.shelf.drop_unused(oldest_used);
         self.forget_history(oldest_catching_up);
         if let Some((connection, reason)) = given_up {
@@ -129,7 +169,7 @@ impl Room {
         self.eject(connection, reason);
     }
 
-    /// A newcomer has all chunks before `next`; its first word of a transfer says where to begin, for it may have kept some of them.
+    /// A newcomer has all chunks before `next`.
     pub(super) fn handle_progress(
         &mut self,
         from: ConnectionId,
@@ -137,22 +177,16 @@ impl Room {
         next: u32,
     ) -> Result<(), CloseReason> {
         let time = self.clock.time();
+        if let Some(progressed) = self.progress_repair(from, transfer, next) {
+            return progressed;
+        }
         let Some((feed, hydration, mut delivery)) = self.delivery_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return Ok(());
         };
-        let is_possible = if delivery.begun {
-            (delivery.acknowledged..=delivery.sent).contains(&next)
-        } else {
-            next <= delivery.chunks
-        };
-        if !is_possible {
+        if !delivery.progress(next, time) {
             return Err(CloseReason::Malformed);
         }
-        if next > delivery.acknowledged || !delivery.begun {
-            delivery.progressed = time;
-        }
-        (delivery.acknowledged, delivery.sent, delivery.begun) = (next, delivery.sent.max(next), true);
         *feed = Feed::Hydrate(Hydration { delivery: Some(delivery), ..hydration });
         if next == delivery.chunks {
             self.go_on_behind(from, delivery.snapshot);
@@ -174,7 +208,10 @@ impl Room {
         from: ConnectionId,
         transfer: TransferId,
     ) -> Result<(), CloseReason> {
-        let time = self.clock.time();
+        let (time, watches) = (self.clock.time(), self.connections.watches(from));
+        if self.fail_repair(from, transfer) {
+            return Ok(());
+        }
         let Some((feed, hydration, delivery)) = self.delivery_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return Ok(());
@@ -186,8 +223,11 @@ impl Room {
         let refused = if failures > 1 { Some(delivery.snapshot) } else { None };
         *feed = Feed::Hydrate(Hydration { since: time, told: None, failures, refused, delivery: None, ..hydration });
         self.stats.failed_deliveries += 1;
+        if watches {
+            return Ok(());
+        }
         let donor = refused.and_then(|serial| self.donation.shelf.get(serial)).and_then(|kept| kept.donor);
-        if let Some(donor) = donor {
+        if let Some(Witness::Seat(donor)) = donor {
             self.donation.distrusted.insert(donor);
         }
         Ok(())
@@ -202,9 +242,9 @@ impl Room {
 }
 
 impl Call<'_> {
-    fn serve(&mut self, connection: ConnectionId, feed: &mut Feed) {
+    fn serve(&mut self, newcomer: Newcomer, feed: &mut Feed) {
         match *feed {
-            Feed::Hydrate(hydration) => *feed = self.hydrate(connection, hydration),
+            Feed::Hydrate(hydration) => *feed = self.hydrate(newcomer, hydration),
             // What it was to get next is forgotten: it begins again behind a snapshot.
             Feed::CatchUp { next } if next < self.history.first() => {
                 *feed = Feed::Hydrate(Hydration::new(next, self.time));
@@ -213,7 +253,8 @@ impl Call<'_> {
         }
     }
 
-    fn hydrate(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+    fn hydrate(&mut self, newcomer: Newcomer, mut hydration: Hydration) -> Feed {
+        let Newcomer { connection, watches } = newcomer;
         let is_kept = |delivery: &Delivery| self.donation.shelf.get(delivery.snapshot).is_some();
         hydration.delivery = hydration.delivery.filter(is_kept);
         if let Some(delivery) = hydration.delivery {
@@ -224,26 +265,39 @@ impl Call<'_> {
         let newest = self.donation.shelf.newest().filter(|kept| kept.header.tick >= history.first());
         match newest.filter(|kept| hydration.may_get(kept)).map(|kept| (kept.header, kept.serial, kept.verdict)) {
             Some(_) if self.deliveries >= MAX_DELIVERIES => {}
+            Some(_) if watches && self.observer_deliveries >= MAX_OBSERVER_DELIVERIES => {}
             Some((header, serial, verdict)) => {
+                self.observer_deliveries += usize::from(watches);
                 hydration.delivery = Some(self.offer(connection, header, serial, verdict));
             }
-            None => return self.wait(connection, hydration),
+            None => return self.wait(newcomer, hydration),
         }
         Feed::Hydrate(hydration)
     }
 
     fn offer(&mut self, connection: ConnectionId, header: SnapshotHeader, snapshot: u64, verdict: Verdict) -> Delivery {
+        let verified = verdict == Verdict::Verified;
+        self.deliveries += 1;
+        self.announce(connection, header, snapshot, |header| RoomMessage::Snapshot { header, verified })
+    }
+
+    /// Announces a transfer of a snapshot.
+    pub(super) fn announce(
+        &mut self,
+        connection: ConnectionId,
+        header: SnapshotHeader,
+        snapshot: u64,
+        message: impl FnOnce(SnapshotHeader) -> RoomMessage<'static>,
+    ) -> Delivery {
         let transfer = self.donation.next_transfer();
         let header = SnapshotHeader { transfer, generation: self.generation, ..header };
-        let verified = verdict == Verdict::Verified;
-        self.outbox.transmit([connection], &RoomMessage::Snapshot { header, verified });
-        self.deliveries += 1;
+        self.outbox.transmit([connection], &message(header));
         self.note_used(snapshot);
         let (chunks, progressed, held_by) = (header.chunk_count(), self.time, self.outbox.barrier());
         Delivery { transfer, snapshot, chunks, begun: false, sent: 0, acknowledged: 0, progressed, held_by }
     }
 
-    fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
+    pub(super) fn send_chunk(&mut self, connection: ConnectionId, mut delivery: Delivery) -> Delivery {
         self.note_used(delivery.snapshot);
         if !self.outbox.has_released(delivery.held_by) {
             // What has not left the room is no receiver's fault.
@@ -271,8 +325,16 @@ impl Call<'_> {
         delivery
     }
 
-    /// There is none for it. It is told why, and gets the frames instead when there are all of them.
-    fn wait(&mut self, connection: ConnectionId, mut hydration: Hydration) -> Feed {
+    /// There is none for it. It is told why, and gets the frames instead when there are all of them. Who only watches, and could not use
+    /// one that players can, waits for the next: nobody is asked for one on its account (A14).
+    fn wait(&mut self, newcomer: Newcomer, mut hydration: Hydration) -> Feed {
+        let Newcomer { connection, watches } = newcomer;
+        if watches && hydration.refused.is_some() && self.donation.shelf.newest().is_some() {
+            if self.time >= hydration.since.plus_millis(self.config.hydration_millis) {
+                self.given_up = Some((connection, CloseReason::NoHistory(NoSnapshot::Mismatch)));
+            }
+            return Feed::Hydrate(hydration);
+        }
         self.donation.wanted = true;
         let Some(failure) = self.donation.failure.filter(|failure| failure.at >= hydration.since) else {
             return Feed::Hydrate(hydration);

@@ -10,7 +10,7 @@ use retick_core::seat::{Seat, SeatSet};
 use retick_core::session::DEFAULT_CHECKPOINT_WINDOW_TICKS;
 use retick_core::snapshot::{STATE_BLOCK_BYTES, Snapshot, SnapshotError, StateCheck};
 use retick_core::tick::Tick;
-use retick_core::wire::{Assembly, Chunk, CloseReason, NoSnapshot, RoomMessage, SnapshotHeader, TransferId};
+use retick_core::wire::{Assembly, Chunk, CloseReason, NoSnapshot, RoomMessage, SnapshotHeader, TransferId, Witness};
 
 use super::kept::Verdict;
 use super::{Donation, Failure, Round, weightier};
@@ -31,7 +31,7 @@ pub const CHECKED_BLOCKS_PER_CALL: usize = (1 << 20) / STATE_BLOCK_BYTES;
 pub(super) struct Incoming {
     transfer: TransferId,
     donor: ConnectionId,
-    seat: Seat,
+    witness: Witness,
     tick: Tick,
     /// What the donor reported of the state.
     checksum: Checksum,
@@ -43,8 +43,8 @@ pub(super) struct Incoming {
 /// How far a donation is, for whoever watches the room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DonationStatus {
-    /// Who donates.
-    pub seat: Seat,
+    /// Who donates: a seat's client, or the room's own referee.
+    pub donor: Witness,
     /// The state: `n` for `S(n)`.
     pub tick: Tick,
     /// Chunks that are there, from the first one on.
@@ -70,7 +70,7 @@ impl Incoming {
             Part::Arriving(assembly) => (assembly.next(), Some(assembly.header().chunk_count())),
             Part::Checking { header, .. } => (header.chunk_count(), Some(header.chunk_count())),
         };
-        DonationStatus { seat: self.seat, tick: self.tick, received_chunks, chunks }
+        DonationStatus { donor: self.witness, tick: self.tick, received_chunks, chunks }
     }
 }
 
@@ -78,39 +78,63 @@ impl Incoming {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     connection: ConnectionId,
-    seat: Seat,
+    witness: Witness,
     tick: Tick,
     checksum: Checksum,
 }
 
 impl Room {
-    /// Who is asked next: of the newest state that can still be there, somebody who reported it, takes part, and has every frame.
+    /// Who is asked next: the referee, if there is one and it has not failed; else a seat. With a referee nobody can hold snapshots up by
+    /// what it reports (A13).
+    pub(super) fn pick_donor(&self, round: Round) -> Option<Candidate> {
+        let referee = self.live_referee().filter(|_| !round.referee_tried);
+        let refereed = referee.and_then(|connection| {
+            let (tick, checksum) = self.reports.refereed().next()?;
+            Some(Candidate { connection, witness: Witness::Referee, tick, checksum })
+        });
+        refereed.filter(|candidate| candidate.tick >= self.oldest_donated()).or_else(|| self.pick_seat(round.tried))
+    }
+
+    /// The oldest state that a client can still have.
+    fn oldest_donated(&self) -> Tick {
+        self.frontier().saturating_sub(u64::from(DEFAULT_CHECKPOINT_WINDOW_TICKS))
+    }
+
+    /// Of the newest state that can still be there, somebody who reported it, takes part, and has every frame.
     /// Nobody that is hydrating or catching up does. Seats take turns.
-    pub(super) fn pick_donor(&self, tried: SeatSet) -> Option<Candidate> {
+    fn pick_seat(&self, tried: SeatSet) -> Option<Candidate> {
         let last = self.donation.last_donor;
-        let oldest = self.frontier().saturating_sub(u64::from(DEFAULT_CHECKPOINT_WINDOW_TICKS));
+        let oldest = self.oldest_donated();
         let states = self.reports.undisputed().filter(|(tick, _)| *tick >= oldest);
         for (tick, reports) in states {
             let untried = reports.iter().filter(|(seat, _)| !tried.contains(*seat));
             let able = untried.filter_map(|(seat, checksum)| {
                 let connection = self.live_player(*seat)?;
-                Some(Candidate { connection, seat: *seat, tick, checksum: *checksum })
+                Some((*seat, Candidate { connection, witness: Witness::Seat(*seat), tick, checksum: *checksum }))
             });
             // The first behind the last donor, around the table.
-            let next = able.min_by_key(|candidate| (Reverse(Some(candidate.seat) > last), candidate.seat));
-            if next.is_some() {
-                return next;
+            let next = able.min_by_key(|(seat, _)| (Reverse(Some(*seat) > last), *seat));
+            if let Some((_, candidate)) = next {
+                return Some(candidate);
             }
         }
         None
     }
 
     /// The connection of a seat that takes part and has every frame.
-    fn live_player(&self, seat: Seat) -> Option<ConnectionId> {
+    pub(in crate::room) fn live_player(&self, seat: Seat) -> Option<ConnectionId> {
         let slot = self.seats.get(seat.index()).filter(|slot| slot.takes_part())?;
         let connection = slot.connection?;
         let stage = self.connections.get(connection)?.stage;
         matches!(stage, Stage::Seated { feed: Feed::Live, .. }).then_some(connection)
+    }
+
+    /// The connection through which this donor is reached, if it takes part and has every frame.
+    pub(in crate::room) fn live_witness(&self, witness: Witness) -> Option<ConnectionId> {
+        match witness {
+            Witness::Seat(seat) => self.live_player(seat),
+            Witness::Referee => self.live_referee(),
+        }
     }
 
     /// Begins a search when one is due, and asks the next donor of one that runs.
@@ -125,21 +149,23 @@ impl Room {
             if !is_due || time < self.donation.retry_at {
                 return;
             }
-            self.donation.round = Some(Round { tried: self.donation.distrusted, cause: None });
+            self.donation.round = Some(Round { tried: self.donation.distrusted, ..Round::default() });
         }
         let round = self.donation.round.unwrap_or_default();
-        match self.pick_donor(round.tried) {
+        match self.pick_donor(round) {
             Some(candidate) => self.ask(candidate, time),
             None => self.end_round(round, time),
         }
     }
 
     fn ask(&mut self, candidate: Candidate, time: RoomTime) {
-        let Candidate { connection: donor, seat, tick, checksum } = candidate;
+        let Candidate { connection: donor, witness, tick, checksum } = candidate;
         let transfer = self.donation.next_transfer();
-        self.donation.last_donor = Some(seat);
+        if let Witness::Seat(seat) = witness {
+            self.donation.last_donor = Some(seat);
+        }
         let (begun, progressed, part) = (time, time, Part::Asked);
-        self.donation.incoming = Some(Incoming { transfer, donor, seat, tick, checksum, begun, progressed, part });
+        self.donation.incoming = Some(Incoming { transfer, donor, witness, tick, checksum, begun, progressed, part });
         let generation = self.config.descriptor.generation();
         self.tell(donor, &RoomMessage::SnapshotWanted { transfer, generation, tick });
     }
@@ -158,14 +184,14 @@ impl Room {
 
     /// Turns to another donor when this one is gone, or took too long.
     pub(super) fn check_donor(&mut self) {
-        let Some(Incoming { seat, donor, begun, progressed, part, .. }) = &self.donation.incoming else { return };
+        let Some(Incoming { witness, donor, begun, progressed, part, .. }) = &self.donation.incoming else { return };
         if matches!(part, Part::Checking { .. }) {
             return;
         }
         let time = self.clock.time();
         let timeout_millis = self.config.donation.transfer_timeout_millis;
         let is_late = time >= progressed.plus_millis(timeout_millis) || time >= begun.plus_millis(MAX_DONATION_MILLIS);
-        if is_late || self.live_player(*seat) != Some(*donor) {
+        if is_late || self.live_witness(*witness) != Some(*donor) {
             self.turn_down(NoSnapshot::NoDonor);
         }
     }
@@ -182,18 +208,19 @@ impl Room {
 
     /// The state is the one that its checksum names; now it is held against what the other seats reported.
     fn finish_donation(&mut self) {
-        let Some(Incoming { seat, tick, part: Part::Checking { header, bytes, .. }, .. }) =
+        let Some(Incoming { witness, tick, part: Part::Checking { header, bytes, .. }, .. }) =
             self.donation.incoming.take()
         else {
             return;
         };
-        let verdict = Verdict::of(header.checksum, Some(seat), self.reports.values(tick));
+        let (values, right) = (self.reports.values(tick), self.reports.trusted(tick));
+        let verdict = Verdict::of(header.checksum, Some(witness), values, right);
         if verdict == Verdict::Disputed {
-            self.note_failure(seat, NoSnapshot::Mismatch);
+            self.note_failure(witness, NoSnapshot::Mismatch);
             return;
         }
         let Donation { shelf, round, wanted, distrusted, failure, next_due, .. } = &mut self.donation;
-        shelf.add(header, bytes, Some(seat), verdict);
+        shelf.add(header, bytes, Some(witness), verdict);
         (*round, *wanted, *failure, *distrusted) = (None, false, None, SeatSet::EMPTY);
         *next_due = Some(self.clock.time().plus_millis(self.config.donation.snapshot_interval_millis));
         self.stats.snapshots += 1;
@@ -203,15 +230,26 @@ impl Room {
 
     /// Ends the donation that runs, for this reason: another donor is asked next.
     fn turn_down(&mut self, cause: NoSnapshot) {
-        let Some(Incoming { seat, .. }) = self.donation.incoming else { return };
+        let Some(Incoming { witness, .. }) = self.donation.incoming else { return };
         self.cancel_donation();
-        self.note_failure(seat, cause);
+        self.note_failure(witness, cause);
     }
 
-    fn note_failure(&mut self, seat: Seat, cause: NoSnapshot) {
+    /// Gives up the donation that runs, if one of these seats makes it: they are wrong about the state.
+    pub(in crate::room) fn turn_down_seats(&mut self, wrong: SeatSet) {
+        let witness = self.donation.incoming.as_ref().map(|incoming| incoming.witness);
+        if matches!(witness, Some(Witness::Seat(seat)) if wrong.contains(seat)) {
+            self.turn_down(NoSnapshot::Mismatch);
+        }
+    }
+
+    fn note_failure(&mut self, witness: Witness, cause: NoSnapshot) {
         self.stats.refused_snapshots += 1;
         if let Some(round) = &mut self.donation.round {
-            round.tried.insert(seat);
+            match witness {
+                Witness::Seat(seat) => round.tried.insert(seat),
+                Witness::Referee => round.referee_tried = true,
+            }
             round.cause = Some(weightier(round.cause, cause));
         }
     }
@@ -223,7 +261,7 @@ impl Room {
         }
     }
 
-    fn tell(&mut self, donor: ConnectionId, message: &RoomMessage<'_>) {
+    pub(in crate::room) fn tell(&mut self, donor: ConnectionId, message: &RoomMessage<'_>) {
         let stage = self.connections.get(donor).map(|connection| connection.stage);
         if let Some(Stage::Seated { greeted_after, .. } | Stage::Watching { greeted_after, .. }) = stage {
             self.outbox.transmit_urgent(donor, greeted_after, message);
@@ -303,13 +341,13 @@ impl Room {
 
     /// A donor can't donate.
     pub(super) fn handle_donor_refused(&mut self, from: ConnectionId, transfer: TransferId, cause: NoSnapshot) {
-        let Some(Incoming { seat, .. }) = self.incoming_of(from, transfer) else {
+        let Some(Incoming { witness, .. }) = self.incoming_of(from, transfer) else {
             self.stats.stray_transfers += 1;
             return;
         };
-        let seat = *seat;
+        let witness = *witness;
         self.donation.incoming = None;
-        self.note_failure(seat, cause);
+        self.note_failure(witness, cause);
     }
 
     fn incoming_of(&mut self, from: ConnectionId, transfer: TransferId) -> Option<&mut Incoming> {

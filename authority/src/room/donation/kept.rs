@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use retick_core::digest::Checksum;
 use retick_core::seat::Seat;
 use retick_core::tick::Tick;
-use retick_core::wire::{SNAPSHOT_CHUNK_BYTES, SnapshotHeader};
+use retick_core::wire::{SNAPSHOT_CHUNK_BYTES, SnapshotHeader, Witness};
 
 /// Most snapshots that a room keeps.
 pub const MAX_KEPT_SNAPSHOTS: usize = 2;
@@ -23,9 +23,19 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// What the reports of one state say of the checksum of `donor`'s snapshot.
-    pub(super) fn of(checksum: Checksum, donor: Option<Seat>, reports: &[(Seat, Checksum)]) -> Verdict {
-        let mut others = reports.iter().filter(|(seat, _)| Some(*seat) != donor).map(|(_, other)| *other);
+    /// What the reports of one state say of the checksum of `donor`'s snapshot. Where the referee has said what is right, nobody else
+    /// is asked (A13).
+    pub(super) fn of(
+        checksum: Checksum,
+        donor: Option<Witness>,
+        reports: &[(Seat, Checksum)],
+        right: Option<Checksum>,
+    ) -> Verdict {
+        if let Some(right) = right {
+            return if right == checksum { Verdict::Verified } else { Verdict::Disputed };
+        }
+        let mut others =
+            reports.iter().filter(|(seat, _)| Some(Witness::Seat(*seat)) != donor).map(|(_, other)| *other);
         match others.next() {
             None => Verdict::Unverified,
             Some(first) if first == checksum && others.all(|other| other == checksum) => Verdict::Verified,
@@ -43,7 +53,7 @@ pub(super) struct Kept {
     pub(super) header: SnapshotHeader,
     pub(super) bytes: Vec<u8>,
     /// Who donated it; `None` for one that was restored.
-    pub(super) donor: Option<Seat>,
+    pub(super) donor: Option<Witness>,
     pub(super) verdict: Verdict,
 }
 
@@ -64,7 +74,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Puts a new one in. The oldest gives way, whoever uses it.
-    pub(super) fn add(&mut self, header: SnapshotHeader, bytes: Vec<u8>, donor: Option<Seat>, verdict: Verdict) {
+    pub(super) fn add(&mut self, header: SnapshotHeader, bytes: Vec<u8>, donor: Option<Witness>, verdict: Verdict) {
         if self.kept.len() >= MAX_KEPT_SNAPSHOTS {
             self.kept.pop_front();
         }
@@ -97,10 +107,10 @@ impl Shelf {
     }
 
     /// Looks at the reports of `S(tick)` again: one came in.
-    pub(super) fn judge(&mut self, tick: Tick, reports: &[(Seat, Checksum)]) {
+    pub(super) fn judge(&mut self, tick: Tick, reports: &[(Seat, Checksum)], right: Option<Checksum>) {
         for kept in self.kept.iter_mut().filter(|kept| kept.header.tick == tick) {
             // Reports are forgotten, what they said of a snapshot is not.
-            match Verdict::of(kept.header.checksum, kept.donor, reports) {
+            match Verdict::of(kept.header.checksum, kept.donor, reports, right) {
                 Verdict::Unverified => {}
                 verdict => kept.verdict = verdict,
             }
@@ -131,33 +141,36 @@ mod tests {
         let (good, bad) = (Checksum::of(b"good"), Checksum::of(b"bad"));
         let verdict = |reports: &[(u8, Checksum)]| {
             let reports: Vec<_> = reports.iter().map(|(number, sum)| (seat(*number), *sum)).collect();
-            Verdict::of(good, Some(seat(1)), &reports)
+            Verdict::of(good, Some(Witness::Seat(seat(1))), &reports, None)
         };
         assert_eq!(verdict(&[]), Verdict::Unverified);
         assert_eq!(verdict(&[(1, good)]), Verdict::Unverified, "a donor does not vouch for itself");
         assert_eq!(verdict(&[(1, good), (2, good)]), Verdict::Verified);
         assert_eq!(verdict(&[(0, good), (1, good), (2, bad)]), Verdict::Disputed);
         assert_eq!(verdict(&[(0, bad)]), Verdict::Disputed);
-        let restored = Verdict::of(good, None, &[(seat(1), good)]);
+        let restored = Verdict::of(good, None, &[(seat(1), good)], None);
         assert_eq!(restored, Verdict::Verified);
+        // A13: with a referee, what seats say speaks neither for a snapshot nor against it.
+        let refereed = |right| Verdict::of(good, Some(Witness::Referee), &[(seat(0), bad)], Some(right));
+        assert_eq!((refereed(good), refereed(bad)), (Verdict::Verified, Verdict::Disputed));
     }
 
     #[test]
     fn a7_at_most_two_snapshots_are_kept_and_a_disputed_one_is_given_to_nobody() {
         let mut shelf = Shelf::default();
         for tick in [1, 121, 241] {
-            shelf.add(header(tick, b"s"), Vec::new(), Some(seat(0)), Verdict::Unverified);
+            shelf.add(header(tick, b"s"), Vec::new(), Some(Witness::Seat(seat(0))), Verdict::Unverified);
         }
         assert_eq!((shelf.kept.len(), shelf.get(0).is_none()), (MAX_KEPT_SNAPSHOTS, true));
         assert_eq!((shelf.newest().map(|kept| kept.serial), shelf.oldest_tick()), (Some(2), Some(Tick::new(121))));
-        shelf.judge(Tick::new(241), &[(seat(1), Checksum::of(b"another"))]);
+        shelf.judge(Tick::new(241), &[(seat(1), Checksum::of(b"another"))], None);
         assert_eq!(shelf.newest().map(|kept| kept.serial), Some(1));
-        shelf.judge(Tick::new(121), &[(seat(1), Checksum::of(b"s"))]);
-        shelf.judge(Tick::new(121), &[]);
+        shelf.judge(Tick::new(121), &[(seat(1), Checksum::of(b"s"))], None);
+        shelf.judge(Tick::new(121), &[], None);
         assert_eq!(shelf.newest().map(|kept| kept.verdict), Some(Verdict::Verified));
         shelf.drop_unused(Some(1));
         assert!(shelf.get(1).is_some());
-        shelf.add(header(361, b"s"), Vec::new(), Some(seat(0)), Verdict::Unverified);
+        shelf.add(header(361, b"s"), Vec::new(), Some(Witness::Seat(seat(0))), Verdict::Unverified);
         shelf.drop_unused(None);
         assert_eq!((shelf.kept.len(), shelf.newest().map(|kept| kept.serial)), (1, Some(3)));
     }

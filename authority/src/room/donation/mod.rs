@@ -12,14 +12,19 @@ mod config;
 mod delivery;
 mod donor;
 mod kept;
+mod repair;
 
 pub use config::{
     DEFAULT_HISTORY_MILLIS, DEFAULT_HYDRATION_MILLIS, DEFAULT_MAX_HISTORY_BYTES, DEFAULT_MAX_SNAPSHOT_BYTES,
     DEFAULT_REPLAY_MILLIS, DEFAULT_SNAPSHOT_INTERVAL_MILLIS, DEFAULT_TRANSFER_TIMEOUT_MILLIS, DonationConfig,
 };
-pub use delivery::{DELIVERY_WINDOW_CHUNKS, MAX_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS, MAX_SNAPSHOT_CHUNKS_PER_CALL};
+pub use delivery::{
+    DELIVERY_WINDOW_CHUNKS, MAX_DELIVERIES, MAX_OBSERVER_DELIVERIES, MAX_SNAPSHOT_ATTEMPTS,
+    MAX_SNAPSHOT_CHUNKS_PER_CALL,
+};
 pub use donor::{CHECKED_BLOCKS_PER_CALL, DONATION_RETRY_MILLIS, DonationStatus, MAX_DONATION_MILLIS};
 pub use kept::MAX_KEPT_SNAPSHOTS;
+pub use repair::MAX_REPAIRS_PER_SEAT;
 
 pub(super) use delivery::Hydration;
 
@@ -39,6 +44,7 @@ use super::event::ConnectionId;
 use super::{Phase, Room};
 use donor::Incoming;
 use kept::{Shelf, Verdict};
+use repair::Repair;
 
 /// Most bytes that a room holds for transfers: the snapshots that it keeps, the one that it takes and once more while that is
 /// checked, and the chunks that wait to be sent.
@@ -60,6 +66,7 @@ pub struct KeptSnapshot<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     tried: SeatSet,
+    referee_tried: bool,
     /// The weightiest reason so far.
     cause: Option<NoSnapshot>,
 }
@@ -83,8 +90,12 @@ pub(super) struct Donation {
     /// Seats whose snapshot a newcomer could not use.
     distrusted: SeatSet,
     last_donor: Option<Seat>,
-    /// Newcomers that were being sent chunks when the last call ended.
+    repairs: Vec<Repair>,
+    /// How often each seat was to be put right in this generation.
+    repaired: Vec<(Seat, u8)>,
+    /// Newcomers that were being sent chunks when the last call ended, and those of them that only watch.
     deliveries: usize,
+    observer_deliveries: usize,
     failure: Option<Failure>,
     /// When the next one is asked for, if nobody needs one before; `None` before tick 0.
     next_due: Option<RoomTime>,
@@ -146,7 +157,7 @@ impl Room {
     fn can_have_snapshot(&self) -> bool {
         self.donation.shelf.newest().is_some()
             || self.donation.incoming.is_some()
-            || self.pick_donor(SeatSet::EMPTY).is_some()
+            || self.pick_donor(Round::default()).is_some()
     }
 
     /// Takes a message of a donor's or a newcomer's.
@@ -177,6 +188,7 @@ impl Room {
             self.check_donor();
             self.check_piece();
             self.begin_donation();
+            self.check_repairs();
         }
     }
 
@@ -192,7 +204,7 @@ impl Room {
 
     /// A report of `S(tick)` came in, which may speak for or against a snapshot that is kept.
     pub(super) fn judge_snapshots(&mut self, tick: Tick) {
-        self.donation.shelf.judge(tick, self.reports.values(tick));
+        self.donation.shelf.judge(tick, self.reports.values(tick), self.reports.trusted(tick));
     }
 
     /// The newest snapshot that nobody disputes, and from which the history is whole.

@@ -61,12 +61,18 @@ pub(super) async fn settlement(State(hub): SharedHub, code: CodePath) -> Result<
 }
 
 /// `PATCH /rooms/{code}`, by who has the room's key.
-pub(super) async fn change(State(hub): SharedHub, code: CodePath, request: Request) -> Result<Json<Value>, ApiError> {
+pub(super) async fn change(
+    State(hub): SharedHub,
+    Extension(origin): Extension<Origin>,
+    code: CodePath,
+    request: Request,
+) -> Result<Json<Value>, ApiError> {
     let entry = find(&hub, code)?;
     let key: Option<RoomKey> = bearer(request.headers()).and_then(|text| text.parse().ok());
     if !key.is_some_and(|key| entry.listing.is_owned_by(&key)) {
         return Err(ApiError::RoomKey);
     }
+    take_rate(&hub, Peer::limited(origin.address))?;
     let ChangeRequest { locked, visibility } = body::change(&read_body(&hub, request).await?)?;
     if let Some(locked) = locked {
         entry.set_locked(locked).await.map_err(|_| ApiError::NoSuchRoom)?;

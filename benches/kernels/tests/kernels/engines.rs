@@ -12,8 +12,8 @@ use retick_core::runtime::abi::{InitBlock, encode_init, encode_step};
 use retick_core::runtime::{Keep, Output, Runtime, RuntimeFactory, SeatStep, StepBatch};
 use retick_core::seat::{ControlEpoch, Presence, SeatCount};
 use retick_core::tick::Tick;
+use retick_core::tree::{PageTree, TREE_PAGE_BYTES};
 use retick_kernels::{FLOATS, scripted_input};
-use retick_wasm::tree::{PageTree, TREE_PAGE_BYTES};
 use retick_wasm::{Limits, WasmFactory, normalise};
 
 use crate::v8::{TIERS, V8};
