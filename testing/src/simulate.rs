@@ -49,7 +49,7 @@ pub use draw::draw;
 pub use happening::{Happening, Planned};
 pub use schedule::{ActorPlan, Game, LinkPlan, Permitted, Role, RoomPlan, Schedule, StartPlan, Waits};
 pub use shrink::shrink;
-pub use trace::{RoomSeen, Seen, StandSeen, TurnSeen, Who};
+pub use trace::{RoomSeen, Seen, StandSeen, TurnSeen, Who, describe};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -112,21 +112,5 @@ fn play(schedule: &Schedule, recorded: bool) -> Outcome {
             coverage: Coverage::default(),
             trace: Vec::new(),
         },
-    }
-}
-
-/// What a message to a client says, for people.
-pub fn describe_room_message(bytes: &[u8]) -> String {
-    match retick_core::wire::RoomMessage::decode(bytes) {
-        Ok(message) => format!("{message:?}"),
-        Err(error) => format!("{} bytes that are no message: {error}", bytes.len()),
-    }
-}
-
-/// What a message to the room says, for people.
-pub fn describe_client_message(bytes: &[u8]) -> String {
-    match retick_core::wire::ClientMessage::decode(bytes) {
-        Ok(message) => format!("{message:?}"),
-        Err(error) => format!("{} bytes that are no message: {error}", bytes.len()),
     }
 }

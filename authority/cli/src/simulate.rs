@@ -11,7 +11,9 @@ use std::time::Instant;
 use clap::Args;
 use retick_core::digest::Digest;
 use retick_testing::golden;
-use retick_testing::simulate::{Breach, Coverage, Outcome, PREMISES, Schedule, draw, run as play, shrink};
+use retick_testing::simulate::{
+    Breach, Coverage, Outcome, PREMISES, Schedule, describe, draw, run as play, run_recorded, shrink,
+};
 
 use crate::failure::Failure;
 use crate::files;
@@ -40,6 +42,9 @@ pub struct SimulateArguments {
     /// Play the schedule in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "from"])]
     schedule: Option<PathBuf>,
+    /// Print everything that is seen of the one match
+    #[arg(long, conflicts_with_all = ["seeds", "from"])]
+    trace: bool,
     /// Write the shrunk schedule of each failure into this directory
     #[arg(long, value_name = "DIR")]
     save_failures: Option<PathBuf>,
@@ -84,7 +89,9 @@ fn read_schedule(path: &Path) -> Result<Schedule, Failure> {
 
 /// Plays one schedule, and says all about it.
 fn play_one(schedule: &Schedule, arguments: &SimulateArguments) -> Result<(), Failure> {
-    let Outcome { breach, digest, coverage, .. } = play(schedule);
+    let Outcome { breach, digest, coverage, trace } =
+        if arguments.trace { run_recorded(schedule) } else { play(schedule) };
+    trace.iter().for_each(|(at, seen)| println!("{:>10} µs {}", at.as_micros(), describe(seen)));
     println!(
         "seed {}: {:?}, {} seats, {} participants, {} events, {} ms and {} ms to converge",
         schedule.seed,

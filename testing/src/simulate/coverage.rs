@@ -162,6 +162,7 @@ impl Coverage {
             RoomEvent::Paused { .. } => self.add("pauses", 1),
             RoomEvent::Reconfigured { .. } => self.add("reconfigurations", 1),
             RoomEvent::Desync { .. } => self.add("desyncs announced", 1),
+            RoomEvent::DesyncSearched { .. } => self.add("desyncs searched", 1),
             RoomEvent::Recovered { returned_ticks, .. } => {
                 self.add("runs that recovered", 1);
                 self.add("ticks given back by clients", *returned_ticks);

@@ -7,8 +7,8 @@ use retick_core::rng::{RngStream, SessionSeed};
 use retick_core::seat::{ControlEpoch, Generation, Seat};
 use retick_core::tick::Tick;
 use retick_core::wire::{
-    ClientMessage, Entry, Frames, Hello, InputRun, Inputs, NoSnapshot, PROTOCOL_VERSION, ReleaseTag, ResumeToken,
-    SnapshotHeader, TransferId,
+    Answer, ClientMessage, Entry, Frames, Hello, InputRun, Inputs, InquiryId, NoSnapshot, PROTOCOL_VERSION, ReleaseTag,
+    ResumeToken, SnapshotHeader, TransferId,
 };
 
 /// Messages of its own that it keeps to send again.
@@ -107,7 +107,7 @@ impl Malice {
         let digest = Digest::of(&junk);
         let checksum = Checksum::of(&junk);
         let inputs = InputRun::new(2, &junk[..8]).unwrap_or_else(|| panic!("two inputs of four bytes"));
-        match self.rng.range(0..=16_u32) {
+        match self.rng.range(0..=18_u32) {
             0 => junk,
             1 => {
                 let epoch = ControlEpoch(self.rng.range(0..=6));
@@ -135,6 +135,11 @@ impl Malice {
             13 => encode(&ClientMessage::Result { generation, tick, result: &junk[..8] }),
             14 => encode(&ClientMessage::Vote { ready: number.is_multiple_of(2) }),
             15 => encode(&ClientMessage::Ping { sent_micros: number, rollbacks: u32::MAX }),
+            16 => {
+                let answer = Answer::Bytes { total: number % 10_000, bytes: &junk[..8] };
+                encode(&ClientMessage::Answer { inquiry: InquiryId(number % 8), answer })
+            }
+            17 => encode(&ClientMessage::Answer { inquiry: InquiryId(number % 8), answer: Answer::Unknown }),
             _ => self.repeat().unwrap_or(junk),
         }
     }

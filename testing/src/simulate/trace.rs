@@ -1,5 +1,6 @@
 //! What is seen of a match, one thing at a time: plain data, which the checks judge and which tests doctor.
 
+use retick_authority::log::Record;
 use retick_authority::room::{ConnectionId, RoomEvent};
 use retick_core::client::{ClientEvent, ClientStatus, EndReason};
 use retick_core::digest::{Checksum, Digest};
@@ -7,6 +8,7 @@ use retick_core::event::{EventKey, EventLife};
 use retick_core::frame::Frame;
 use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::happening::Happening;
 use super::schedule::Role;
@@ -156,6 +158,26 @@ pub enum Seen {
     Healed,
     /// How a participant stands at the end.
     Stands { who: Who, stand: StandSeen },
+}
+
+/// What was seen, on a line for people: messages and records as what they say.
+pub fn describe(seen: &Seen) -> String {
+    match seen {
+        Seen::Sent { to, bytes } => match RoomMessage::decode(bytes) {
+            Ok(message) => format!("Sent to {to:?}: {message:?}"),
+            Err(error) => format!("Sent to {to:?}: {} bytes that are no message: {error}", bytes.len()),
+        },
+        Seen::Handed { connection, bytes, read } => match ClientMessage::decode(bytes) {
+            Ok(message) => format!("Handed from {connection:?}, read: {read}: {message:?}"),
+            Err(error) => format!("Handed from {connection:?}: {} bytes that are no message: {error}", bytes.len()),
+        },
+        Seen::Record { sequence, bytes } => match Record::decode(bytes) {
+            Ok(Record::Frame { tick, .. }) => format!("Record {sequence}: the frame of tick {tick}"),
+            Ok(record) => format!("Record {sequence}: {record:?}"),
+            Err(error) => format!("Record {sequence}: {error}"),
+        },
+        other => format!("{other:?}"),
+    }
 }
 
 /// The digest of everything seen so far.
