@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use retick_authority::log::Record;
-use retick_authority::room::{ConnectionId, RoomEvent};
+use retick_authority::room::{ConnectionId, MAX_UNPERSISTED_RECORDS, RoomEvent};
 use retick_core::codec::wire::Cursor;
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
@@ -67,7 +67,9 @@ impl Inputs {
     fn handed(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let Some((seat, _)) = self.claims.get(&connection).copied() else { return };
         let Ok(ClientMessage::Inputs(inputs)) = ClientMessage::decode(bytes) else { return };
-        let plays = self.playing.get(&seat) == Some(&inputs.epoch) && inputs.generation == self.generation;
+        // A liar's input may be none of the game's, which the room refuses.
+        let is_honest = self.opened.get(&connection).is_some_and(|who| who.is_honest());
+        let plays = is_honest && self.playing.get(&seat) == Some(&inputs.epoch) && inputs.generation == self.generation;
         for (input, offset) in inputs.inputs.iter().zip(0..) {
             let tick = inputs.first.saturating_add(offset);
             let counts = plays && tick >= self.frontier && tick.since(self.frontier) <= self.look_ahead;
@@ -139,7 +141,7 @@ impl Inputs {
             self.delivered.get(&(self.generation, *seat, *epoch, tick)).is_some_and(|it| it.counts)
         };
         let is_ripe = is_reached
-            && room.loose_records < 500
+            && room.loose_records < MAX_UNPERSISTED_RECORDS / 2
             && tick == room.frontier
             && room.generation == self.generation
             && !self.playing.is_empty()

@@ -1,6 +1,7 @@
 //! A1: the match's clock keeps to its machine's, no tick is confirmed before it is reached, and none is open beyond its tolerance.
 
 use retick_authority::log::Record;
+use retick_authority::room::MAX_UNPERSISTED_RECORDS;
 use retick_core::seat::Generation;
 use retick_core::tick::{Moment, Tick};
 
@@ -10,8 +11,8 @@ use super::{Breach, Check, Rule, Terms, breach};
 
 /// Most of a machine's time that one call counts.
 const CLAMP_NANOS: u64 = 100_000_000;
-/// Most records that wait for the storage before a room that waits for it confirms nothing more.
-const MOST_LOOSE_RECORDS: u64 = 1_000;
+/// With as many records that wait for the storage, a room that waits for it stands still, or may have since the last call.
+const MOST_LOOSE_RECORDS: u64 = MAX_UNPERSISTED_RECORDS / 2;
 /// Ticks by which two ways to count may differ.
 const ROUNDING_TICKS: u64 = 1;
 
@@ -30,7 +31,10 @@ impl Tolerance {
 
     fn called(&mut self, at: Moment, room: &RoomSeen) -> Result<(), Breach> {
         let before = self.last.replace(*room);
-        let (Some(clock_tick), false) = (room.clock_tick, room.paused || room.recovering) else {
+        let waits_for_storage =
+            self.schedule.room.durability == Waits::EveryFrame && room.loose_records > MOST_LOOSE_RECORDS;
+        let stands = room.paused || room.recovering || waits_for_storage;
+        let (Some(clock_tick), false) = (room.clock_tick, stands) else {
             self.since = None;
             return Ok(());
         };
@@ -39,10 +43,8 @@ impl Tolerance {
         if frontier > clock_tick.saturating_add(1 + ROUNDING_TICKS) {
             return Err(breach(Rule::TooEarly, at).of(frontier).numbers(frontier.index(), clock_tick.index() + 1));
         }
-        let waits_for_storage =
-            self.schedule.room.durability == Waits::EveryFrame && room.loose_records > MOST_LOOSE_RECORDS;
         let open = clock_tick.saturating_add(1).since(frontier);
-        if open > tolerance + ROUNDING_TICKS && !waits_for_storage {
+        if open > tolerance + ROUNDING_TICKS {
             return Err(breach(Rule::Stalled, at).of(frontier).numbers(open, tolerance));
         }
         Ok(())
