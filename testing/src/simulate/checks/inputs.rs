@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use retick_authority::log::Record;
-use retick_authority::room::{ConnectionId, MAX_UNPERSISTED_RECORDS, RoomEvent};
+use retick_authority::room::{ConnectionId, RoomEvent};
 use retick_core::codec::wire::Cursor;
 use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::{ClientMessage, RoomMessage, look_ahead_ticks};
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::super::trace::{RoomSeen, Seen, Who};
 use super::{Breach, Check, Rule, Terms, breach};
@@ -45,13 +45,9 @@ pub(super) struct Inputs {
 impl Inputs {
     pub(super) fn new(terms: &Terms) -> Inputs {
         let descriptor = terms.schedule.descriptor(terms.factory.as_ref());
-        let rules = retick_core::wire::RoomRules {
-            hard_tolerance_ticks: terms.schedule.room.hard_tolerance_ticks,
-            checksum_cadence_ticks: terms.schedule.room.checksum_cadence_ticks,
-        };
         Inputs {
             seats: descriptor.seats(),
-            look_ahead: look_ahead_ticks(descriptor.tick_rate(), &rules, &descriptor.limits()),
+            look_ahead: terms.look_ahead_ticks(),
             sampled: BTreeMap::new(),
             opened: BTreeMap::new(),
             claims: BTreeMap::new(),
@@ -141,7 +137,7 @@ impl Inputs {
             self.delivered.get(&(self.generation, *seat, *epoch, tick)).is_some_and(|it| it.counts)
         };
         let is_ripe = is_reached
-            && room.loose_records < MAX_UNPERSISTED_RECORDS / 2
+            && room.loose_records < self.look_ahead / 2
             && tick == room.frontier
             && room.generation == self.generation
             && !self.playing.is_empty()
