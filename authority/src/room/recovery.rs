@@ -172,9 +172,11 @@ impl Room {
         returned.extend(claims.filter_map(|(slot, claimed)| Some((slot.connection?, *claimed))));
         self.adopt_tail();
         let (frontier, rate) = (self.frontier(), self.config.descriptor.tick_rate());
-        let position = paused.unwrap_or(rate.moment_of(frontier));
+        // Where clients have frames behind a pause, the clock had gone on since, and that it did was lost.
+        let reached = rate.moment_of(frontier);
+        let position = paused.map_or(reached, |paused| paused.max(reached));
         self.phase = match paused {
-            Some(position) => Phase::Paused { position },
+            Some(_) => Phase::Paused { position },
             None => Phase::Running { origin: self.clock.time().minus(position) },
         };
         if frontier < reach {

@@ -426,6 +426,31 @@ fn a12_a_pause_outlives_a_restart() {
     }
 }
 
+/// The fault that this pins: a room that was restored as it stood still confirmed ticks that its clock had not reached, when clients
+/// gave back frames from after the pause.
+#[test]
+fn a12_frames_from_after_a_pause_move_the_clock_that_stood_before_them() {
+    let (mut game, clients) = Match::started(config(2, 6));
+    play(&mut game, &clients, 20);
+    game.room.pause(game.now()).expect("it runs");
+    game.drain();
+    let stood = game.log.records().count() as u64;
+    game.step_to(game.tick + 10);
+    game.room.unpause(game.now()).expect("it stands");
+    game.drain();
+    play(&mut game, &clients, 20);
+    let played = game.room.frontier();
+    game.restart(stood, Durability::None);
+    return_all(&mut game, &clients);
+    game.step();
+    assert!(
+        game.room.is_paused() && game.room.frontier() == played,
+        "guard: the frames are back, the end of the pause is not"
+    );
+    let clock = game.room.clock_tick().expect("it stands somewhere");
+    assert!(clock >= played, "{clock} is before {played}");
+}
+
 fn with_changed_record(log: &MemoryLog, changed: u64, change: impl Fn(&mut Vec<u8>)) -> MemoryLog {
     let mut copy = MemoryLog::new();
     for (sequence, record) in log.records() {

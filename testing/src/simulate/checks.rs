@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use retick_core::runtime::RuntimeFactory;
 use retick_core::tick::{Moment, Tick};
+use retick_core::wire::{RoomRules, look_ahead_ticks};
 
 use super::schedule::Schedule;
 use super::trace::Seen;
@@ -184,6 +185,18 @@ impl Breach {
 pub(crate) struct Terms {
     pub(crate) schedule: Arc<Schedule>,
     pub(crate) factory: Arc<dyn RuntimeFactory>,
+}
+
+impl Terms {
+    /// Ticks ahead for which a seat may buffer inputs (A4).
+    fn look_ahead_ticks(&self) -> u64 {
+        let descriptor = self.schedule.descriptor(self.factory.as_ref());
+        let rules = RoomRules {
+            hard_tolerance_ticks: self.schedule.room.hard_tolerance_ticks,
+            checksum_cadence_ticks: self.schedule.room.checksum_cadence_ticks,
+        };
+        look_ahead_ticks(descriptor.tick_rate(), &rules, &descriptor.limits())
+    }
 }
 
 /// A judge.

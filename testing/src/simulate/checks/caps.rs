@@ -18,6 +18,9 @@ use super::{Breach, Check, Rule, Terms, breach};
 /// Records that one call of the room may write beyond what the storage lags behind.
 const RECORDS_OF_A_CALL: u64 = 512;
 
+/// Below this cadence a client that catches up may report more states in a second than its budget has messages.
+const MANY_REPORTS_CADENCE_TICKS: u32 = 4;
+
 /// What may end anyone, and what everyone may hold.
 pub(super) struct Caps {
     schedule: std::sync::Arc<Schedule>,
@@ -28,6 +31,9 @@ pub(super) struct Caps {
     seats: BTreeMap<Who, Seat>,
     /// Whose seats were given up because they did not come back, or a bot was put there.
     dispossessed: BTreeSet<Who>,
+    /// Whose links or process were in trouble.
+    hindered: BTreeSet<u32>,
+    room_was_frozen: bool,
     /// Whether the room was ever locked.
     locks: bool,
     healed: bool,
@@ -43,6 +49,8 @@ impl Caps {
             opened: BTreeMap::new(),
             seats: BTreeMap::new(),
             dispossessed: BTreeSet::new(),
+            hindered: BTreeSet::new(),
+            room_was_frozen: false,
             locks: false,
             healed: false,
         }
@@ -69,7 +77,11 @@ impl Caps {
                 CloseReason::HistoryForked { .. } => may_fork,
                 CloseReason::RoomEnded | CloseReason::NoHistory(_) => true,
                 CloseReason::Superseded => self.restarted.contains(&who.actor),
-                CloseReason::Malformed | CloseReason::Budget | CloseReason::SlowConsumer => false,
+                // Whoever can't read for as long as a transfer may stand still.
+                CloseReason::SlowConsumer => self.hindered.contains(&who.actor) || self.room_was_frozen,
+                // With a report for nearly every tick, one that catches up says more than the budget has room for.
+                CloseReason::Budget => self.schedule.room.checksum_cadence_ticks < MANY_REPORTS_CADENCE_TICKS,
+                CloseReason::Malformed => false,
             },
             // Whoever may swap the config may swap it for one that no game takes (A10).
             EndReason::Create(_) => self.schedule.has_liar() && self.schedule.room.reconfigure != Permitted::Nobody,
@@ -120,6 +132,15 @@ impl Check for Caps {
         match seen {
             Seen::RoomUp { run, .. } => self.runs = *run,
             Seen::Healed => self.healed = true,
+            Seen::Happened(
+                Happening::Cut { actor, .. }
+                | Happening::Freeze { actor, .. }
+                | Happening::Slow { actor, .. }
+                | Happening::Lossy { actor, .. }
+                | Happening::HalfOpen { actor, .. }
+                | Happening::Supersede { actor, .. },
+            ) => drop(self.hindered.insert(*actor)),
+            Seen::Happened(Happening::RoomFreeze { .. } | Happening::RoomJump { .. }) => self.room_was_frozen = true,
             Seen::Happened(Happening::Leave { actor }) => drop(self.leavers.insert(*actor)),
             Seen::Happened(Happening::Restart { actor }) => drop(self.restarted.insert(*actor)),
             Seen::Happened(Happening::Lock { .. }) => self.locks = true,

@@ -21,6 +21,8 @@ pub(super) struct Commands {
     claims: BTreeMap<ConnectionId, Seat>,
     /// What a seat's connections brought to the room.
     requested: BTreeSet<(Seat, Vec<u8>)>,
+    /// What came on connections whose greeting still waits for a record, as only a liar sends it.
+    ungreeted: BTreeSet<Vec<u8>>,
     /// Payloads that honest participants requested: each is its own.
     honest: BTreeSet<Vec<u8>>,
     ordered: BTreeMap<Vec<u8>, (u64, Generation, Tick)>,
@@ -50,7 +52,8 @@ impl Commands {
         }
         for (source, payload) in frame.commands() {
             let CommandSource::Game(seat) = source else { return Err(breach(Rule::Command, at).of(tick)) };
-            if !self.requested.contains(&(seat, payload.to_vec())) {
+            let is_requested = self.requested.contains(&(seat, payload.to_vec())) || self.ungreeted.contains(payload);
+            if !is_requested {
                 return Err(breach(Rule::Command, at).of(tick).numbers(u64::from(seat.number()), 0));
             }
             let place = (sequence, self.generation, tick);
@@ -75,10 +78,11 @@ impl Check for Commands {
                 }
             }
             Seen::Handed { connection, bytes, .. } => {
-                if let (Some(seat), Ok(ClientMessage::Command { payload, .. })) =
-                    (self.claims.get(connection), ClientMessage::decode(bytes))
-                {
-                    self.requested.insert((*seat, payload.to_vec()));
+                if let Ok(ClientMessage::Command { payload, .. }) = ClientMessage::decode(bytes) {
+                    match self.claims.get(connection) {
+                        Some(seat) => drop(self.requested.insert((*seat, payload.to_vec()))),
+                        None => drop(self.ungreeted.insert(payload.to_vec())),
+                    }
                 }
             }
             Seen::Record { sequence, bytes } => self.recorded(at, *sequence, bytes)?,

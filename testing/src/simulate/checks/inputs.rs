@@ -10,7 +10,7 @@ use retick_core::frame::Frame;
 use retick_core::identity::MatchDescriptor;
 use retick_core::seat::{ControlEpoch, Generation, Presence, Seat, SeatCount};
 use retick_core::tick::{Moment, Tick};
-use retick_core::wire::{ClientMessage, RoomMessage, look_ahead_ticks};
+use retick_core::wire::{ClientMessage, RoomMessage};
 
 use super::super::trace::{RoomSeen, Seen, Who};
 use super::{Breach, Check, Rule, Terms, breach};
@@ -45,13 +45,9 @@ pub(super) struct Inputs {
 impl Inputs {
     pub(super) fn new(terms: &Terms) -> Inputs {
         let descriptor = terms.schedule.descriptor(terms.factory.as_ref());
-        let rules = retick_core::wire::RoomRules {
-            hard_tolerance_ticks: terms.schedule.room.hard_tolerance_ticks,
-            checksum_cadence_ticks: terms.schedule.room.checksum_cadence_ticks,
-        };
         Inputs {
             seats: descriptor.seats(),
-            look_ahead: look_ahead_ticks(descriptor.tick_rate(), &rules, &descriptor.limits()),
+            look_ahead: terms.look_ahead_ticks(),
             sampled: BTreeMap::new(),
             opened: BTreeMap::new(),
             claims: BTreeMap::new(),
@@ -67,7 +63,9 @@ impl Inputs {
     fn handed(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let Some((seat, _)) = self.claims.get(&connection).copied() else { return };
         let Ok(ClientMessage::Inputs(inputs)) = ClientMessage::decode(bytes) else { return };
-        let plays = self.playing.get(&seat) == Some(&inputs.epoch) && inputs.generation == self.generation;
+        // A liar's input may be none of the game's, which the room refuses.
+        let is_honest = self.opened.get(&connection).is_some_and(|who| who.is_honest());
+        let plays = is_honest && self.playing.get(&seat) == Some(&inputs.epoch) && inputs.generation == self.generation;
         for (input, offset) in inputs.inputs.iter().zip(0..) {
             let tick = inputs.first.saturating_add(offset);
             let counts = plays && tick >= self.frontier && tick.since(self.frontier) <= self.look_ahead;
@@ -139,7 +137,7 @@ impl Inputs {
             self.delivered.get(&(self.generation, *seat, *epoch, tick)).is_some_and(|it| it.counts)
         };
         let is_ripe = is_reached
-            && room.loose_records < 500
+            && room.loose_records < self.look_ahead / 2
             && tick == room.frontier
             && room.generation == self.generation
             && !self.playing.is_empty()

@@ -22,6 +22,7 @@ const MOST_UNSETTLED_MILLIS: u64 = 500;
 pub(super) struct Liveness {
     schedule: std::sync::Arc<Schedule>,
     healed: bool,
+    restored: bool,
     is_over: bool,
     /// The first call in the measured time, and the last one.
     measured: Option<(Moment, RoomSeen)>,
@@ -37,6 +38,7 @@ impl Liveness {
         Liveness {
             schedule: terms.schedule.clone(),
             healed: false,
+            restored: false,
             is_over: false,
             measured: None,
             last: None,
@@ -64,6 +66,7 @@ impl Check for Liveness {
     fn see(&mut self, at: Moment, seen: &Seen) -> Result<(), Breach> {
         match seen {
             Seen::Healed => self.healed = true,
+            Seen::RoomUp { run, .. } => self.restored |= *run > 0,
             Seen::RoomOver => self.is_over = true,
             Seen::RoomTurn(room) => {
                 let measured_from = Moment::from_millis(self.schedule.end_millis().saturating_sub(MEASURED_MILLIS));
@@ -91,6 +94,10 @@ impl Check for Liveness {
         let (Some(last), false, true) = (self.last, self.is_over, self.healed) else { return Ok(()) };
         for (who, stand) in self.stands.iter().filter(|(_, stand)| !stand.is_over) {
             let expected = if last.clock_tick.is_some() { ClientStatus::Live } else { ClientStatus::Waiting };
+            if last.clock_tick.is_none() && self.restored {
+                // The beginning of the match was lost with the machine, and nobody may be there to begin it again.
+                continue;
+            }
             // Jitter may make it look behind for a moment.
             let settled = self.settled.get(who).filter(|(_, status)| *status == expected).map(|(settled, _)| *settled);
             let unsettled_millis = at.nanos_since(settled.unwrap_or_default()) / 1_000_000;
@@ -98,7 +105,9 @@ impl Check for Liveness {
                 let wrong = breach(Rule::NotLive, at).by(who.actor).of(stand.received);
                 return Err(wrong.numbers(unsettled_millis, MOST_UNSETTLED_MILLIS));
             }
-            let (received, slack) = (stand.received, stand.slack_ticks);
+            // What the room waited for somebody comes all at once.
+            let slack = stand.slack_ticks + u64::from(self.schedule.room.hard_tolerance_ticks);
+            let received = stand.received;
             let is_behind = last.frontier.since(received) > slack || received.since(stand.confirmed) > slack;
             if (stand.generation != last.generation && last.frontier > Tick::new(slack)) || is_behind {
                 let wrong = breach(Rule::NotConverged, at).by(who.actor).of(received);

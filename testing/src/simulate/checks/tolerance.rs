@@ -10,14 +10,16 @@ use super::{Breach, Check, Rule, Terms, breach};
 
 /// Most of a machine's time that one call counts.
 const CLAMP_NANOS: u64 = 100_000_000;
-/// Most records that wait for the storage before a room that waits for it confirms nothing more.
-const MOST_LOOSE_RECORDS: u64 = 1_000;
+/// Records of a few calls.
+const A_FEW_RECORDS: u64 = 20;
 /// Ticks by which two ways to count may differ.
 const ROUNDING_TICKS: u64 = 1;
 
 /// Where the match's clock was at the last call.
 pub(super) struct Tolerance {
     schedule: std::sync::Arc<Schedule>,
+    /// Ticks for which a seat may buffer inputs.
+    look_ahead: u64,
     last: Option<RoomSeen>,
     /// Where the clock ran from, at which generation, and how much of the machine's time was counted since.
     since: Option<(Generation, Tick, u64)>,
@@ -25,12 +27,16 @@ pub(super) struct Tolerance {
 
 impl Tolerance {
     pub(super) fn new(terms: &Terms) -> Tolerance {
-        Tolerance { schedule: terms.schedule.clone(), last: None, since: None }
+        Tolerance { schedule: terms.schedule.clone(), look_ahead: terms.look_ahead_ticks(), last: None, since: None }
     }
 
     fn called(&mut self, at: Moment, room: &RoomSeen) -> Result<(), Breach> {
         let before = self.last.replace(*room);
-        let (Some(clock_tick), false) = (room.clock_tick, room.paused || room.recovering) else {
+        // A room that waits for its storage stands still before anyone would have to buffer more than may be (A4, A12).
+        let waits = self.schedule.room.durability != Waits::None;
+        let waits_for_storage = waits && room.loose_records + A_FEW_RECORDS >= self.look_ahead;
+        let stands = room.paused || room.recovering || waits_for_storage;
+        let (Some(clock_tick), false) = (room.clock_tick, stands) else {
             self.since = None;
             return Ok(());
         };
@@ -39,10 +45,8 @@ impl Tolerance {
         if frontier > clock_tick.saturating_add(1 + ROUNDING_TICKS) {
             return Err(breach(Rule::TooEarly, at).of(frontier).numbers(frontier.index(), clock_tick.index() + 1));
         }
-        let waits_for_storage =
-            self.schedule.room.durability == Waits::EveryFrame && room.loose_records > MOST_LOOSE_RECORDS;
         let open = clock_tick.saturating_add(1).since(frontier);
-        if open > tolerance + ROUNDING_TICKS && !waits_for_storage {
+        if open > tolerance + ROUNDING_TICKS {
             return Err(breach(Rule::Stalled, at).of(frontier).numbers(open, tolerance));
         }
         Ok(())
