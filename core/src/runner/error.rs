@@ -1,6 +1,7 @@
 //! What a runner refuses and what ends its match, with stable codes for whoever branches on them (N7).
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 
 #[cfg(doc)]

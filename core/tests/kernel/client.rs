@@ -281,7 +281,7 @@ fn a9_nothing_is_requested_without_a_seat_and_a_transport() {
     assert!(over.handle_message(b"", Moment::ZERO).is_err());
     nothing(over, "over");
     let mut client = counting();
-    assert_eq!(requests(&mut client, 1), [Ok(()); 3], "guard");
+    assert_eq!(requests(&mut client, 1), [const { Ok(()) }; 3], "guard");
     assert_eq!(outputs(&mut client).0.len(), 3);
 }
 

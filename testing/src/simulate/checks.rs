@@ -102,7 +102,7 @@ impl Rule {
             Rule::End => "I7: an honest client ends for a reason that there was",
             Rule::Malformed => "I7: the room closes no honest connection for what it sends",
             Rule::Cap => "I8: checkpoints, frames, inputs and bytes stay under their caps",
-            Rule::Memory => "I8: the room's history and unsafe records stay under their caps",
+            Rule::Memory => "I8: the room's history and records that are not kept yet stay under their caps",
             Rule::EventTwice => "K10: an event of the confirmed timeline comes out once, as it was",
             Rule::EventLost => "K10: every event of the confirmed timeline comes out, or is counted as dropped",
             Rule::EventLife => "K10: what is told as predicted ends once",
