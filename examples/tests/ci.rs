@@ -36,5 +36,5 @@ fn t1_skirmish_is_proved_in_its_own_ci() {
 
 #[test]
 fn t1_skirmish_is_proved_as_a_module() {
-    prove(&WasmFactory::load(skirmish::MODULE, Limits::default()).expect("the committed module"), 120);
+    prove(&WasmFactory::load(skirmish::MODULE, Limits::default()).expect("the committed module"), 240);
 }

@@ -69,6 +69,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Without the feature `engine` a module is admitted and rewritten, and there is nothing that compiles or runs it: for whoever looks
+//! at modules alone.
+//!
 //! # What is the same everywhere
 //!
 //! NaN bits, gas, the depth of calls and the memory's size are in the module itself, by a [rewrite](mod@normalise) before it is

@@ -6,7 +6,7 @@
 //! | `wire` | messages, frames, records | whatever is taken encodes to the same bytes |
 //! | `snapshot` | snapshots, sealed or not | the same; a state that is checked is the one that its checksum names |
 //! | `replay` | replays | what was cut off is a shorter replay; ticks are counted, and follow one another |
-//! | `config` | configs, schemas, manifests, descriptors, asset pins, tickets | whatever is taken encodes to the same bytes |
+//! | `config` | configs, schemas, manifests, descriptors, asset pins | whatever is taken encodes to the same bytes |
 //! | `text` | canonical text, and binary forms of the same values | one text for a value, and one binary form, either made of the other |
 //! | `module` | WebAssembly modules (feature `admission`) | what is rewritten depends on its bytes alone, and is not rewritten again |
 //! | `room` | a script of what reaches a room | confirmed ticks in order, one frame for each and the same for everyone; outputs are bounded; the room is the same after a restart |

@@ -71,7 +71,8 @@ pub enum MatchWish<'a> {
 pub struct QuickMatch {
     /// The room.
     pub info: RoomInfo,
-    /// The seat that is kept there, for [`NetConfig::reservation`](crate::NetConfig::reservation).
+    /// The seat that is kept there, for [`NetConfig::reservation`](crate::NetConfig::reservation). Without it the room looks full, since
+    /// its free seats are kept for those whom a quick match sent.
     pub reservation: Reservation,
     /// What locks the room, if it was made for this caller.
     pub key: Option<RoomKey>,
@@ -206,7 +207,7 @@ impl Lobby {
         Ok(QuickMatch { info: info_of(&answer)?, reservation, key: key_of(&answer) })
     }
 
-    /// Lets nobody join any more, or lets them again.
+    /// Lets nobody join any more, or lets them again. Whoever made the room has no seat by that: join before you lock.
     ///
     /// # Errors
     /// [`HttpError`]; with another room's key, [`HttpError::Refused`] with the code `room-key`.

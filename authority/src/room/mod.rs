@@ -197,6 +197,8 @@ pub struct Room {
     seats: Vec<SeatSlot>,
     next_claim: u64,
     next_lease: u64,
+    /// Whether any bot was ever given a lease.
+    has_leased: bool,
     /// The first tick from which a newcomer takes part.
     next_activation: Option<Tick>,
     /// When the lobby's countdown is over.
@@ -277,6 +279,7 @@ impl Room {
             seats: descriptor.seats().seats().map(|_| SeatSlot::new(inputs())).collect(),
             next_claim: 0,
             next_lease: 0,
+            has_leased: false,
             next_activation: None,
             countdown_end: None,
             next_reconfigure: RoomTime::default(),

@@ -119,6 +119,7 @@ impl Replay {
             Record::Fence { fence, durability } => {
                 require(self.room.fences.current().checked_add(1) == Some(fence))?;
                 self.room.fences.raise(fence);
+                self.room.skip_numbers(fence);
                 self.durability = durability;
             }
             Record::Closed { cause } => self.ended = Some(cause),
@@ -173,6 +174,7 @@ impl Replay {
         if let Some(BotLeaseId(id)) = lease {
             require(id >= next_lease)?;
             self.room.next_lease = id.checked_add(1).ok_or(RecordError::Contradiction)?;
+            self.room.has_leased = true;
         }
         Ok(())
     }

@@ -122,10 +122,8 @@ impl Replay {
         let fence = room.fences.current().saturating_add(1);
         room.fences.raise(fence);
         room.outbox.persist(&Record::Fence { fence, durability });
-        let bots_were_seated = room.next_lease > 0;
-        if before == Durability::None {
-            room.skip_numbers(fence);
-        }
+        let bots_were_seated = room.has_leased;
+        room.skip_numbers(fence);
         // Ticks that clients give back still have their place on the clock, and so has where it stood still.
         let (rate, frontier) = (room.config.descriptor.tick_rate(), room.frontier());
         let mut beginning = rate.moment_of(frontier.saturating_add(MAX_TAIL_TICKS as u64));
@@ -141,9 +139,9 @@ impl Replay {
 }
 
 impl Room {
-    /// Behind a run that waited for nothing, claims and leases have numbers of their own: those that it gave out and that did not get
-    /// written down are not given out again, and neither are the tokens that follow from a claim's number (A6).
-    fn skip_numbers(&mut self, fence: u32) {
+    /// Claims and leases of this run have numbers of their own: those that an earlier one gave out and did not get written down are not
+    /// given out again, and neither are the tokens that follow from a claim's number (A6).
+    pub(super) fn skip_numbers(&mut self, fence: u32) {
         let first = u64::from(fence) << u32::BITS;
         (self.next_claim, self.next_lease) = (self.next_claim.max(first), self.next_lease.max(first));
     }

@@ -51,6 +51,7 @@ pub(crate) struct RoomSummary<'a> {
     is_locked: bool,
     next_claim: u64,
     next_lease: u64,
+    has_leased: bool,
     seats: List<SummedSeat<'a>, SEATS>,
     results: List<SummedResult<'a>, SEATS>,
     settled: Option<Settlement<'a>>,
@@ -205,6 +206,7 @@ impl Room {
             is_locked: self.is_locked,
             next_claim: self.next_claim,
             next_lease: self.next_lease,
+            has_leased: self.has_leased,
             seats: List(self.seats.iter().map(SummedSeat::of).collect()),
             results: List(said.map(|(seat, tick, result)| SummedResult { seat, tick, result }).collect()),
             settled: self.results.settled(),
@@ -232,8 +234,8 @@ impl Room {
             SummedPhase::Running => Phase::Running { origin: RoomTime::default() },
             SummedPhase::Paused(nanos) => Phase::Paused { position: Moment::from_nanos(nanos) },
         };
-        (room.is_locked, room.next_claim, room.next_lease) =
-            (summary.is_locked, summary.next_claim, summary.next_lease);
+        (room.is_locked, room.next_claim) = (summary.is_locked, summary.next_claim);
+        (room.next_lease, room.has_leased) = (summary.next_lease, summary.has_leased);
         let most = usize::from(room.config.descriptor.limits().max_input_bytes);
         for (slot, seat) in room.seats.iter_mut().zip(summary.seats.iter()) {
             require(seat.last.is_none_or(|last| last.len() <= most))?;

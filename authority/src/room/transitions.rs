@@ -164,6 +164,7 @@ impl Room {
             NewDriver::Human => Driver::Human,
             NewDriver::Bot => {
                 self.next_lease += 1;
+                self.has_leased = true;
                 Driver::Bot(BotLeaseId(self.next_lease - 1))
             }
         };

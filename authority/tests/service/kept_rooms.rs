@@ -234,8 +234,10 @@ async fn a12_a_stop_turns_nobody_away_whose_room_goes_on() {
 }
 
 /// What a service leaves behind that was killed: its tasks end where they stand, and nothing is written any more.
-fn kill(serving: tokio::runtime::Runtime, folder: &Folder) -> impl Future<Output = ()> {
+fn kill(serving: tokio::runtime::Runtime, server: Server, folder: &Folder) -> impl Future<Output = ()> {
     serving.shutdown_background();
+    // Its handle holds the folder, too.
+    drop(server);
     let lock = OpenOptions::new().write(true).open(folder.0.join("lock")).expect("it is there");
     async move { until("nobody has the folder", || lock.try_lock().is_ok()).await }
 }
@@ -278,7 +280,7 @@ fn a7_a_latecomer_after_a_kill_is_built_from_the_stored_snapshot_and_plays_on() 
             until("three snapshots are kept", || kept.borrow().stats.snapshots >= 3).await;
             let goal = clients[0].stats().confirmed.saturating_add(40);
             client_is("they play on", &clients[0], |stats| stats.confirmed >= goal).await;
-            kill(serving, &folder).await;
+            kill(serving, server, &folder).await;
             clients.iter().for_each(|client| client.stop().expect("it plays"));
 
             let (snapshot, first) = stored(&folder, code).await;

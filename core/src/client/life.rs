@@ -95,12 +95,16 @@ impl Client {
         self.request(&ClientMessage::Pause { generation, paused: false })
     }
 
-    /// Asks for another session config, which the room swaps in where its policy lets this seat (A10).
+    /// Asks for another session config, which the room swaps in where its policy lets this seat (A10). The room knows no schema: a config
+    /// that is not the game's would end the match of everyone, so that one is refused here. A seat that the policy lets, and whose
+    /// program is another, can still send it.
     ///
     /// # Errors
-    /// [`RequestError::NotConnected`].
+    /// [`RequestError::NotConnected`] or [`RequestError::Config`]; nothing was sent then.
     pub fn request_reconfigure(&mut self, config: &SessionConfig) -> Result<(), RequestError> {
         let generation = self.live_claim()?.generation;
+        let checked = self.session.as_ref().map_or(Ok(()), |session| session.check_config(config));
+        checked.map_err(RequestError::Config)?;
         self.request(&ClientMessage::Reconfigure { generation, config: config.bytes() })
     }
 

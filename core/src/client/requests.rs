@@ -1,16 +1,20 @@
 //! What a game asks of the room beside its inputs: commands, ephemerals, and to leave (A1, A9).
 
-use super::{Claimed, Client};
+use super::{Claimed, Client, ClientRole};
+use crate::config::ConfigError;
 use crate::frame::MAX_COMMAND_BYTES;
 use crate::session::Session;
 use crate::wire::MAX_EPHEMERAL_BYTES;
 
 /// Why a request was not sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RequestError {
     /// There is no seat, or no transport.
     #[error("the client is not connected to a match")]
     NotConnected,
+    /// An observer or a referee holds no seat, and asks for nothing (A14).
+    #[error("an observer has no seat, and sends nothing")]
+    NoSeat,
     /// The bytes are beyond their limit.
     #[error("{actual} bytes, of which {limit} are allowed")]
     TooLong {
@@ -22,6 +26,9 @@ pub enum RequestError {
     /// The game takes no commands (K7).
     #[error("the game takes no commands")]
     CommandsUnsupported,
+    /// A session config is not one of the game's: every machine would refuse to start it (K12).
+    #[error("this session config is not one of the game's: {0}; nothing was sent")]
+    Config(ConfigError),
 }
 
 impl Client {
@@ -65,6 +72,9 @@ impl Client {
     }
 
     pub(super) fn live_claim(&self) -> Result<Claimed, RequestError> {
+        if self.config.role != ClientRole::Player {
+            return Err(RequestError::NoSeat);
+        }
         let claimed = self.claimed.filter(|_| self.connected && self.greeted && self.end.is_none());
         claimed.ok_or(RequestError::NotConnected)
     }

@@ -64,7 +64,7 @@ pub use file::Replay;
 pub use framing::REPLAY_VERSION;
 pub use player::{ReplayPlayer, SeekError};
 pub use recorder::{DEFAULT_FLUSH_INTERVAL_TICKS, DEFAULT_KEY_FRAME_INTERVAL_TICKS, Recorder, RecorderOptions};
-pub use refused::Refused;
+pub use refused::{IdentityMismatch, Refused};
 pub use section::MAX_FRAMES_PER_BLOCK;
 #[cfg(feature = "signing")]
 pub use signature::{ReplayPublicKey, ReplaySigningKey};

@@ -1,5 +1,6 @@
 //! Why a replay is refused, with what was expected, what was found, and a code that stays (R2).
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
 use super::error::{BrokenChain, ReplayError};
@@ -17,22 +18,8 @@ pub enum Refused {
     #[error("{0}")]
     Unreadable(#[from] ReplayError),
     /// It was recorded with another identity.
-    #[error(
-        "the replay is of identity {expected}, but {found} is loaded; they differ in {}: {expected_value} in the replay, {found_value} here",
-        part_words(.part.as_ref())
-    )]
-    Identity {
-        /// The replay's.
-        expected: Identity,
-        /// The loaded game's.
-        found: Identity,
-        /// The first part that differs.
-        part: Option<IdentityPart>,
-        /// What the replay has for that part, in words; `none` where it has nothing.
-        expected_value: String,
-        /// What the loaded game has.
-        found_value: String,
-    },
+    #[error("{0}")]
+    Identity(Box<IdentityMismatch>),
     /// It is of another session config than the caller expects.
     #[error("the replay is of the session config {found}, where {expected} was expected")]
     Config {
@@ -86,6 +73,25 @@ pub enum Refused {
     },
 }
 
+/// A replay of one game, and another one that is loaded.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the replay is of identity {expected}, but {found} is loaded; they differ in {}: {expected_value} in the replay, {found_value} here",
+    part_words(.part.as_ref())
+)]
+pub struct IdentityMismatch {
+    /// The replay's identity.
+    pub expected: Identity,
+    /// The loaded game's.
+    pub found: Identity,
+    /// The first part that differs.
+    pub part: Option<IdentityPart>,
+    /// What the replay has for that part, in words; `none` where it has nothing.
+    pub expected_value: String,
+    /// What the loaded game has.
+    pub found_value: String,
+}
+
 impl Refused {
     /// A code for scripts, support and telemetry, which stays the same while words change.
     pub fn code(&self) -> &'static str {
@@ -98,7 +104,7 @@ impl Refused {
             Refused::Unreadable(ReplayError::Descriptor(DescriptorError::ConfigDigest { .. })) => "RTK-R006",
             Refused::Unreadable(ReplayError::Descriptor(_)) => "RTK-R007",
             Refused::Unreadable(ReplayError::OtherIdentity) => "RTK-R008",
-            Refused::Identity { part, .. } => identity_code(part.as_ref()),
+            Refused::Identity(mismatch) => identity_code(mismatch.part.as_ref()),
             Refused::Config { .. } => "RTK-R030",
             Refused::Match { .. } => "RTK-R031",
             #[cfg(feature = "signing")]
@@ -117,7 +123,8 @@ impl Refused {
             part.as_ref().and_then(|part| manifest.value_of(part)).unwrap_or_else(|| "none".to_string())
         };
         let (expected_value, found_value) = (value(recorded), value(loaded));
-        Refused::Identity { expected: recorded.identity(), found: loaded.identity(), part, expected_value, found_value }
+        let (expected, found) = (recorded.identity(), loaded.identity());
+        Refused::Identity(Box::new(IdentityMismatch { expected, found, part, expected_value, found_value }))
     }
 }
 

@@ -24,7 +24,7 @@ pub enum RunnerConfigError {
         found: u16,
     },
     /// A networked update may apply no confirmed frame, or predict no tick, so that it never gets anywhere.
-    #[error("a networked update that may apply no confirmed frame or predict no tick")]
+    #[error("max_confirmed_frames_per_turn and max_steps_per_turn must be at least 1")]
     NoTurn,
     /// The queue of confirmed frames is longer than [`MAX_CONFIRMED_FRAME_QUEUE`].
     #[error("a queue of {found} confirmed frames, of which {most} are allowed")]
@@ -35,7 +35,9 @@ pub enum RunnerConfigError {
         most: u32,
     },
     /// The checkpoint window does not hold a checksum cadence of offline play.
-    #[error("a window of {window} ticks does not hold an offline checksum cadence of {cadence}")]
+    #[error(
+        "checkpoint_window_ticks is {window}, and an offline checksum cadence is {cadence}: the window must be longer"
+    )]
     Cadence {
         /// The checkpoint window, in ticks.
         window: u32,
@@ -95,7 +97,7 @@ pub enum RunnerError {
     #[error("the start was refused: {0}")]
     StartRefused(CreateError),
     /// An input is none of the game's. The tick, if one is named, is asked for again.
-    #[error("an input of seat {seat:?} for tick {tick:?}: {error}")]
+    #[error("an input{}{}: {error}", of_seat(seat), for_tick(tick))]
     Input {
         /// The seat, if it is known.
         seat: Option<Seat>,
@@ -197,4 +199,12 @@ fn end_code(reason: &EndReason) -> &'static str {
         // What the room sent has no place here.
         _ => "client.protocol",
     }
+}
+
+fn of_seat(seat: &Option<Seat>) -> String {
+    seat.map_or_else(String::new, |seat| format!(" of seat {seat}"))
+}
+
+fn for_tick(tick: &Option<Tick>) -> String {
+    tick.map_or_else(String::new, |tick| format!(" for tick {tick}"))
 }

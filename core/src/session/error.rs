@@ -21,7 +21,7 @@ pub enum SessionError {
         available: Capabilities,
     },
     /// The cadence is zero, or the checkpoint window does not hold one cadence.
-    #[error("a window of {window} ticks does not hold a checksum cadence of {cadence}")]
+    #[error("checkpoint_window_ticks is {window}, and the checksum cadence is {cadence}: the window must be longer")]
     Cadence {
         /// The checkpoint window, in ticks.
         window: u32,

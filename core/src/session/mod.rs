@@ -79,6 +79,7 @@ pub use self::resimulation::{Resimulation, ResimulationError};
 use self::retention::Readers;
 pub use self::retention::{Retention, Standing, StateReadError};
 use self::timeline::Timeline;
+use crate::config::{ConfigError, SessionConfig};
 use crate::digest::Checksum;
 use crate::event::PresentationEvent;
 use crate::frame::Frame;
@@ -250,6 +251,14 @@ impl Session {
     /// Whether the game decodes commands (K7).
     pub fn takes_commands(&self) -> bool {
         self.runtime.capabilities().commands
+    }
+
+    /// Whether a session config is one of this game's (K12).
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the field.
+    pub fn check_config(&self, config: &SessionConfig) -> Result<(), ConfigError> {
+        self.runtime.manifest().config_schema().decode(config.bytes()).map(drop)
     }
 
     /// Queues the authority's frame of the next tick. Nothing is stepped until [`Session::advance`].

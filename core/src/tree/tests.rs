@@ -277,22 +277,3 @@ fn t_the_text_of_a_long_run_is_short() {
     assert!(run(16).ends_with(" ab, theirs nothing") && run(16).matches("ab").count() == 16);
     assert!(run(17).ends_with(" ab … (17 bytes), theirs nothing") && run(17).matches("ab").count() == 16);
 }
-
-/// K5: once a tree had its greatest size, updates, roots and openings allocate nothing, shrinking and growing included.
-#[test]
-fn k5_the_steady_state_allocates_nothing() {
-    let mut memory = memory(100, 9);
-    let mut tree = PageTree::new();
-    tree.update(&memory, &[9, 8, 7, 6]);
-    let counted = allocation_counter::measure(|| {
-        for number in 0..40_u8 {
-            let length = memory.len() - usize::from(number % 4) * TREE_PAGE_BYTES;
-            scribble(&mut memory, u32::from(number), 5);
-            tree.update(&memory[..length], &[u32::from(number), 0, 3]);
-            tree.root(b"trailer");
-            tree.open(&memory[..length]);
-        }
-    });
-    assert_eq!((counted.count_total, tree.pages()), (0, 97));
-    assert_eq!(tree.root(b"t"), one_shot(&memory[..97 * TREE_PAGE_BYTES], b"t"));
-}

@@ -265,7 +265,7 @@ fn requests(client: &mut Client, length: usize) -> [Result<(), RequestError>; 3]
 fn a9_nothing_is_requested_without_a_seat_and_a_transport() {
     let nothing = |mut client: Client, what: &str| {
         outputs(&mut client);
-        assert_eq!(requests(&mut client, 1), [Err(RequestError::NotConnected); 3], "{what}");
+        assert_eq!(requests(&mut client, 1), [const { Err(RequestError::NotConnected) }; 3], "{what}");
         assert_eq!(outputs(&mut client), (vec![], vec![]), "{what}");
     };
     nothing(Client::new(ClientConfig::default(), Box::new(factory())), "no transport");

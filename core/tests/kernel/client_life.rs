@@ -1,7 +1,7 @@
 //! A5, A10, A14, A15: what a client makes of its match's life; a room is played by hand.
 
 use retick_core::client::{
-    Client, ClientConfig, ClientEvent, ClientRole, ClientStatus, EndReason, MatchResult, Output,
+    Client, ClientConfig, ClientEvent, ClientRole, ClientStatus, EndReason, MatchResult, Output, RequestError,
 };
 use retick_core::config::SessionConfig;
 use retick_core::frame::{Frame, FrameError, FrameRunWriter};
@@ -380,6 +380,11 @@ fn a15_a_player_votes_asks_and_says_how_it_ended_and_is_told() {
     .map(|message| format!("{message:?}"))
     .collect();
     assert_eq!(peer.outputs().0, said);
+    // A config that no machine could start with would end the match of everyone (A10).
+    let other = SessionConfig::from_bytes(b"another game's").unwrap();
+    let refused = peer.client.request_reconfigure(&other);
+    assert!(matches!(refused, Err(RequestError::Config(_))), "{refused:?}");
+    assert_eq!(peer.outputs().0, [""; 0]);
     let agreed = Settlement::Agreed { tick: Tick::new(3), result: b"2:1" };
     peer.receive(&RoomMessage::Settled { generation: OLD, settlement: agreed }).unwrap();
     let result = MatchResult::Agreed { tick: Tick::new(3), result: b"2:1".to_vec() };

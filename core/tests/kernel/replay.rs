@@ -138,9 +138,9 @@ fn r2_another_game_another_version_and_no_replay_are_refused_before_tick_0() {
     let other = NativeFactory::<Counter>::new(|manifest| manifest.module("counter.rs", b"other rules")).unwrap();
     let (expected, found) = (factory().manifest().identity(), other.manifest().identity());
     match verify(&file, &other) {
-        Verdict::Refused(Refused::Identity { expected: a, found: b, part: Some(part), .. }) => {
-            assert_eq!((a, b), (expected, found));
-            assert!(format!("{part:?}").contains("counter.rs"));
+        Verdict::Refused(Refused::Identity(mismatch)) => {
+            assert_eq!((mismatch.expected, mismatch.found), (expected, found));
+            assert!(format!("{:?}", mismatch.part).contains("counter.rs"));
         }
         verdict => panic!("{verdict:?}"),
     }

@@ -22,7 +22,7 @@ pub const KIND_END: u8 = 5;
 pub fn blocks(file: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut rest = &file[START_BYTES..];
     let next = || {
-        let length = u32::from_le_bytes(*rest.get(1..)?.first_chunk()?) as usize;
+        let length = usize::try_from(u32::from_le_bytes(*rest.get(1..)?.first_chunk()?)).ok()?;
         let block = (rest[0], rest[HEAD_BYTES..HEAD_BYTES + length].to_vec());
         rest = &rest[HEAD_BYTES + length + CHECK_BYTES..];
         Some(block)
@@ -36,7 +36,7 @@ pub fn sealed(start: &[u8], descriptor: &MatchDescriptor, blocks: &[(u8, Vec<u8>
     for (kind, payload) in blocks {
         let from = file.len();
         file.push(*kind);
-        file.extend_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+        file.extend_from_slice(&u32::try_from(payload.len()).expect("short").to_le_bytes());
         file.extend_from_slice(payload);
         let of = if from == START_BYTES { [0; 32] } else { *descriptor.digest().as_bytes() };
         let check = Digest::derived("retick 2026 replay block v3", &[&of, &(from as u64).to_le_bytes(), &file[from..]]);

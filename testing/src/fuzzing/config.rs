@@ -1,4 +1,4 @@
-//! What a match is made of: schemas, configs, manifests, descriptors, asset pins and tickets, each with one form.
+//! What a match is made of: schemas, configs, manifests, descriptors and asset pins, each with one form.
 
 use retick_core::asset::{AssetPin, AssetPins};
 use retick_core::config::{ConfigSchema, ConfigValue, SessionConfig};

@@ -1,6 +1,6 @@
 //! The canonical text and the binary form: one of each for a value, and either can be made of the other (K13).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use retick_core::codec::{canonical, text};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,12 @@ enum Node {
     List(Vec<Node>),
     Named(BTreeMap<String, Node>),
     Keyed(BTreeMap<i16, Node>),
-    Record { tick: u64, node: Box<Node> },
+    Record {
+        tick: u64,
+        node: Box<Node>,
+    },
+    /// A list that the reader does not know for a set: only writing it again shows another order.
+    Set(BTreeSet<u8>),
 }
 
 pub(super) fn check(input: &[u8]) -> Verdict {
@@ -79,6 +84,7 @@ fn nodes() -> Vec<(&'static str, Node)> {
         ("pair", Node::Pair(3, boxed(Node::Maybe(Some(boxed(Node::Empty)))))),
         ("named", Node::Named(BTreeMap::from([("b".to_owned(), Node::Empty), ("a".to_owned(), Node::Small(1))]))),
         ("keyed", Node::Keyed(BTreeMap::from([(-2, word("x")), (10, Node::Flag(false)), (9, Node::Empty)]))),
+        ("set", Node::Set(BTreeSet::from([1, 20, 3]))),
         ("record", Node::Record { tick: 1 << 54, node: boxed(Node::List(Vec::new())) }),
     ]
 }

@@ -181,7 +181,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn handle_now(&mut self, due: Due) {
+    pub(super) fn handle_now(&mut self, due: Due) {
         match due {
             Due::RoomThaws => self.thaw_room(),
             Due::ActorThaws(index) => self.thaw_actor(index),

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 mod chunked;
 mod module;
+mod tree;
 
 /// A state without a heap, so that every allocation counted is one of the kernel's.
 #[derive(Clone, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use retick_authority::referee::{RefereeMode, Sampling};
+use retick_authority::referee::{Referee, RefereeMode, Sampling};
 use retick_authority::room::{DonationConfig, MatchSettlement, RoomEvent, Verification};
-use retick_core::client::ClientEvent;
+use retick_core::client::{Client, ClientEvent};
 use retick_core::fields::{FieldNames, SerdeFields};
 use retick_core::runtime::RuntimeFactory;
 use retick_core::seat::{Seat, SeatSet};
@@ -94,7 +94,10 @@ fn assert_undisturbed(report: &MatchReport) {
     let control = control.report();
     assert_eq!(report.confirm_times[..TICK_COUNT], control.confirm_times[..TICK_COUNT], "no tick is late");
     assert_eq!(report.frames[..TICK_COUNT], control.frames[..TICK_COUNT], "no input is missing");
-    assert!(report.clients.iter().all(|client| client.end.is_none()), "nobody is closed");
+    for client in &report.clients {
+        assert_eq!(client.end, None, "nobody is closed");
+        assert_eq!(client.frames[..TICK_COUNT], report.frames[..TICK_COUNT], "each frame is told once");
+    }
 }
 
 #[test]
@@ -174,11 +177,12 @@ fn a13_a_lying_seat_holds_up_no_snapshot() {
 fn a13_the_settlement_is_what_the_seats_say_that_are_right() {
     let settled = |setup: MatchSetup| {
         let mut sim = play(setup.client(honest()).client(honest().factory(planted(Reach::Every))));
-        for (seat, result) in [(0, &b"a wins"[..]), (1, b"b wins")] {
+        // The one that is wrong speaks first.
+        for (seat, result) in [(1, &b"b wins"[..]), (0, b"a wins")] {
             let client = sim.client_mut(seat).expect("a client");
             client.report_result(Tick::new(300), result).expect("it is connected");
+            sim.run_ticks(20);
         }
-        sim.run_ticks(20);
         match sim.room().settlement() {
             MatchSettlement::Agreed { result, .. } => Some(result.to_vec()),
             MatchSettlement::Disputed => None,
@@ -228,8 +232,17 @@ fn a13_a_referee_says_nothing_of_a_state_that_nobody_vouches_for() {
     let mut setup = without_referee().referee(mode, tally()).client(honest().factory(planted(Reach::Every)));
     setup.donation = donation;
     let mut sim = setup.build();
-    sim.run_until_confirmed(TICKS);
-    assert!(sim.room().stats().snapshots > 0, "guard: there is a state to begin with");
+    // The first visit is over by then: it had every frame.
+    sim.run_until_confirmed(200);
+    let mut came = false;
+    sim.run_until(TICKS, |sim| {
+        let client = sim.referee().and_then(Referee::client);
+        came |= client.is_some();
+        let begun = client.and_then(Client::session).is_some_and(|session| session.confirmed() > Tick::ZERO);
+        assert!(!begun, "it goes by a state of one seat's");
+        sim.room().frontier() >= Tick::new(TICKS)
+    });
+    assert!(came && sim.room().stats().snapshots > 0, "guard: it came, and there is a state to begin with");
     assert_eq!((sim.room().stats().verdicts, sim.room().wrong_seats()), (0, SeatSet::EMPTY));
     assert_eq!(sim.room().stats().undecided_verdicts, 0);
 }

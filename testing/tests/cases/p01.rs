@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use retick_core::config::SessionConfig;
 use retick_core::identity::{IdentityManifest, IdentityPart, ManifestBuilder, MatchDescriptor};
 use retick_core::input::{GameInput, InputSchema};
-use retick_core::replay::{Expected, Refused, Replay, ReplayError, ReplayPlayer, Verdict, verify, verify_expecting};
+use retick_core::replay::{
+    Expected, IdentityMismatch, Refused, Replay, ReplayError, ReplayPlayer, Verdict, verify, verify_expecting,
+};
 use retick_core::runtime::{Capabilities, RuntimeFactory};
 use retick_core::tick::{Tick, TickRate};
 use retick_testing::fixtures::TallyInput;
@@ -107,7 +109,8 @@ fn check_part(parts: Parts, part: &IdentityPart) -> Refused {
     let theirs = parts.manifest().value_of(part);
     let ours = Parts::default().manifest().value_of(part);
     let refusal = refused(&recorded(&parts), &Expected::default());
-    let Refused::Identity { part: named, expected_value, found_value, .. } = &refusal else { panic!("{refusal}") };
+    let Refused::Identity(mismatch) = &refusal else { panic!("{refusal}") };
+    let IdentityMismatch { part: named, expected_value, found_value, .. } = mismatch.as_ref();
     assert_eq!(named.as_ref(), Some(part));
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());
     assert_eq!((expected_value, found_value), (&or_none(theirs), &or_none(ours)));
@@ -178,8 +181,8 @@ fn p01_a_rule_module_that_is_missing_is_named() {
     let part = IdentityPart::Module { path: path.into() };
     let refusal = check_part(Parts { mod_file: Some(b"twice as fast"), ..Parts::default() }, &part);
     assert!(refusal.to_string().contains(path), "{refusal}");
-    let Refused::Identity { found_value, .. } = refusal else { panic!("{refusal}") };
-    assert_eq!(found_value, "none");
+    let Refused::Identity(mismatch) = refusal else { panic!("{refusal}") };
+    assert_eq!(mismatch.found_value, "none");
 }
 
 #[test]

@@ -126,9 +126,10 @@ mod tests {
 
     #[test]
     fn r4_text_that_holds_no_figures_is_refused() {
-        let refused = |text: &str| assert_eq!(MatchStats::from_text(text), None, "{text}");
-        ["", "tick", "tick,lead_ticks,rollback_ticks\n1,2", "tick,lead_ticks,rollback_ticks\n1,2,3,4"].map(refused);
-        ["tick,lead_ticks,rollback_ticks\n1,2,x", "tick,lead_ticks,rollback_ticks\n2,0,0\n1,0,0"].map(refused);
+        let rows = ["1,2", "1,2,3,4", "1,2,x", "2,0,0\n1,0,0"].map(|rows| format!("{TITLE}\n{rows}"));
+        for text in ["", "tick"].into_iter().chain(rows.iter().map(String::as_str)) {
+            assert_eq!(MatchStats::from_text(text), None, "{text}");
+        }
         assert_eq!(MatchStats::from_text("tick,lead_ticks,rollback_ticks\n"), Some(MatchStats::default()));
     }
 }

@@ -1,12 +1,12 @@
 //! What is rewritten is a module again, or is refused.
 
 use super::{Marks, Vectors, known, normalised, random_module_of, rewrite};
-use crate::engine;
+use crate::admit;
 use crate::error::{LoadError, Quantity};
 use crate::limits::{Limits, MAX_STACK_BYTES};
 
 fn assert_valid(module: &[u8]) {
-    let checked = wasmparser::Validator::new_with_features(engine::FEATURES).validate_all(module);
+    let checked = wasmparser::Validator::new_with_features(admit::FEATURES).validate_all(module);
     assert!(checked.is_ok(), "{:?}", checked.err());
 }
 
