@@ -402,17 +402,20 @@ fn a7_a_newcomer_that_reads_nothing_holds_up_nobody_and_is_closed() {
 /// The fault that this pins: a newcomer was closed as one that reads too slowly, while its room waited for its own storage.
 #[test]
 fn a7_a_newcomer_is_not_blamed_for_the_storage_that_its_room_waits_for() {
-    let config = RoomConfig { durability: Durability::EveryFrame, ..forgetful(4) };
+    let mut config = RoomConfig { durability: Durability::EveryFrame, ..forgetful(4) };
+    config.donation.transfer_timeout_millis = 1_000;
     let mut scene = Scene::before(config, STATE_BYTES, 1);
     scene.enter();
-    scene.play(ENTRY + 20);
+    while scene.chunks(0).is_empty() {
+        scene.play(scene.game.tick + 1);
+    }
     assert!(scene.chunks(0).len() < 12, "guard: the transfer is under way");
     scene.game.persists = false;
-    scene.play(ENTRY + 720);
+    scene.play(scene.game.tick + 90);
     scene.game.persists = true;
     let written = scene.game.log.records().count() as u64;
     scene.game.persist_through(written);
-    scene.play(ENTRY + 900);
+    scene.play(scene.game.tick + 100);
     assert_eq!(scene.closed(0), None);
     assert!(scene.hydrated(0).is_some());
 }

@@ -441,7 +441,10 @@ fn a12_frames_from_after_a_pause_move_the_clock_that_stood_before_them() {
     play(&mut game, &clients, 20);
     let played = game.room.frontier();
     game.restart(stood, Durability::None);
-    return_all(&mut game, &clients);
+    let lost = game.room.frontier();
+    let one = game.return_from(clients[0]);
+    game.give_back(one, clients[0], lost.index(), played.index());
+    game.return_from(clients[1]);
     game.step();
     assert!(
         game.room.is_paused() && game.room.frontier() == played,
