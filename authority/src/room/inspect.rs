@@ -30,6 +30,15 @@ impl Room {
         }
     }
 
+    /// Whether an input may count at once: the clock has reached a tick that is not confirmed, or does not run. Otherwise inputs change
+    /// nothing before [`Room::next_timeout`], and may be handed in then (A1).
+    pub fn awaits_inputs(&self) -> bool {
+        match self.phase {
+            Phase::Running { .. } => self.clock_tick() >= Some(self.frontier()),
+            _ => true,
+        }
+    }
+
     /// The head of the chain over all confirmed frames (A12).
     pub fn chain_head(&self) -> Digest {
         self.chain.head()

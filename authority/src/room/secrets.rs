@@ -19,6 +19,9 @@ impl fmt::Debug for RoomSecret {
     }
 }
 
+/// What a release tag is of: generation, tick, and the head of the frame chain.
+const TAGGED_BYTES: usize = 4 + 8 + 32;
+
 /// Keys for each purpose, so that no token can be passed off as a tag.
 #[derive(Clone)]
 pub(super) struct Keys {
@@ -56,10 +59,13 @@ impl Keys {
 
     /// The tag of a release that leaves `next` as the first tick without a frame.
     pub(super) fn release_tag(&self, generation: Generation, next: Tick, head: Digest) -> ReleaseTag {
-        let mut hasher = blake3::Hasher::new_keyed(&self.release);
-        hasher.update(&generation.0.to_le_bytes()).update(&next.index().to_le_bytes()).update(head.as_bytes());
+        let (generation, next) = (generation.0.to_le_bytes(), next.index().to_le_bytes());
+        let mut bytes = [0; TAGGED_BYTES];
+        let parts = generation.iter().chain(&next).chain(head.as_bytes());
+        bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = *part);
         let mut tag = ReleaseTag::default();
-        hasher.finalize_xof().fill(&mut tag.0);
+        let hash = blake3::keyed_hash(&self.release, &bytes);
+        tag.0.iter_mut().zip(hash.as_bytes()).for_each(|(byte, part)| *byte = *part);
         tag
     }
 }

@@ -14,15 +14,15 @@ use super::alarm::Alarm;
 use super::door::{Turned, Visit, Welcomed};
 use super::entrance::encoded;
 use super::hub::{RoomEntry, stopped};
+use super::mailbox::Mail;
 use super::metrics::refusal_name;
 use super::outbound::{MessageSink, outbound};
-use super::room_task::Mail;
 use crate::room::ConnectionId;
 
 /// Most bytes of a WebSocket message, and of a frame of it.
 pub(super) const MAX_MESSAGE_BYTES: usize = MAX_CLIENT_MESSAGE_BYTES;
-/// Size of a WebSocket's read buffer, in bytes. It is allocated for every connection.
-pub(super) const READ_BUFFER_BYTES: usize = 4 * 1024;
+/// Size of a WebSocket's read buffer, in bytes. It is allocated for every connection, and written over for every read.
+pub(super) const READ_BUFFER_BYTES: usize = 1024;
 /// Bytes that a WebSocket collects before it writes; it is flushed as soon as nothing more waits.
 pub(super) const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 

@@ -12,9 +12,9 @@ use super::error::{CreateRoomError, UnknownRoom};
 use super::handshakes::Stage;
 use super::hub::{Hub, NewRoom, RoomEntry};
 use super::listing::Visibility;
+use super::mailbox::Mail;
 use super::places::Visitor;
 use super::room_log::RoomLog;
-use super::room_task::Mail;
 use super::serving::serve_http;
 use super::status::{RoomInfo, RoomStatus};
 use crate::room::{RoomConfig, RoomEvent, RoomStats};
@@ -81,12 +81,12 @@ impl ServiceHandle {
         self.hub.find(code).map(|entry| entry.info)
     }
 
-    /// Where a room stood at the end of its last turn; `None` for an unknown one.
+    /// Where a room stands, by its last published [`RoomStatus`]; `None` for an unknown one.
     pub fn room_status(&self, code: RoomCode) -> Option<RoomStatus> {
         self.hub.find(code).map(|entry| entry.status.borrow().clone())
     }
 
-    /// What a room counted, as of the end of its last turn; `None` for an unknown one.
+    /// What a room counted, by its last published [`RoomStatus`]; `None` for an unknown one.
     pub fn room_stats(&self, code: RoomCode) -> Option<RoomStats> {
         self.hub.find(code).map(|entry| entry.status.borrow().stats)
     }

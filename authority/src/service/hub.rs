@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tracing::{Instrument, info, info_span};
@@ -19,12 +19,14 @@ use super::handshakes::Handshakes;
 use super::listing::{Listing, RoomKey, Visibility};
 use super::log_store::{LogStore, RestoredRoom};
 use super::log_writer::LogSource;
+use super::mailbox::{Mail, MailSender, mailbox};
 use super::matching::Matching;
 use super::metrics::{Metrics, Traffic, UPKEEP};
 use super::places::Places;
 use super::room_log::RoomLog;
-use super::room_task::{Channels, MAX_WAITING_MAIL, MAX_WAITING_ROOM_EVENTS, Mail, RoomTask, Surroundings};
+use super::room_task::{Channels, MAX_WAITING_ROOM_EVENTS, RoomTask, Surroundings};
 use super::status::{RoomInfo, RoomPhase, RoomStatus};
+use super::status_feed::StatusFeed;
 use crate::room::{ConnectionId, Room, RoomConfig, RoomEvent, RoomSecret};
 
 /// How long a change of a room's lock is waited for.
@@ -34,7 +36,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(super) struct RoomEntry {
     pub(super) info: RoomInfo,
-    pub(super) mailbox: mpsc::Sender<Mail>,
+    pub(super) mailbox: MailSender,
     pub(super) status: watch::Receiver<RoomStatus>,
     pub(super) events: broadcast::Sender<RoomEvent>,
     pub(super) listing: Arc<Listing>,
@@ -68,8 +70,9 @@ pub(super) struct NewRoom {
 struct Prepared {
     room: Room,
     channels: Channels,
+    feed: StatusFeed,
     surroundings: Surroundings,
-    mail_sender: mpsc::Sender<Mail>,
+    mail_sender: MailSender,
     status: watch::Receiver<RoomStatus>,
 }
 
@@ -259,21 +262,21 @@ impl Hub {
     }
 
     fn prepare(&self, room: Room, listing: Arc<Listing>, stop: watch::Receiver<bool>) -> Prepared {
-        let (status_sender, status) = watch::channel(RoomStatus::new(&room));
-        let (mail_sender, mailbox) = mpsc::channel(MAX_WAITING_MAIL);
+        let (feed, status) = StatusFeed::new(RoomStatus::new(&room));
+        let (mail_sender, mailbox) = mailbox();
         let events = broadcast::Sender::new(MAX_WAITING_ROOM_EVENTS);
         let (drain, traffic) = (self.drain.subscribe(), Arc::new(Traffic::default()));
-        let channels = Channels { mailbox, status: status_sender, events, stop, drain };
+        let channels = Channels { mailbox, events, stop, drain };
         let surroundings = Surroundings { listing, metrics: self.metrics.clone(), traffic };
-        Prepared { room, channels, surroundings, mail_sender, status }
+        Prepared { room, channels, feed, surroundings, mail_sender, status }
     }
 
     fn launch(self: &Arc<Hub>, prepared: Prepared, code: RoomCode, log: Option<LogSource>, tally: Tally) {
-        let Prepared { room, channels, surroundings, .. } = prepared;
+        let Prepared { room, channels, feed, surroundings, .. } = prepared;
         let membership = Membership { hub: self.clone(), code, _tally: tally };
         // Whoever makes a room may stand outside of every runtime, and the task has timers.
         let _context = self.runtime.enter();
-        let task = RoomTask::new(room, log, channels, surroundings, &self.config);
+        let task = RoomTask::new(room, log, channels, feed, surroundings, &self.config);
         let run = async move {
             task.run().await;
             drop(membership);

@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 
 use super::hub::{Hub, RoomEntry, stopped};
+use super::mailbox::{Mail, MailSender};
 use super::outbound::outbound;
-use super::room_task::Mail;
 use super::status::RoomPhase;
 use crate::referee::{Referee, RefereeMode, RefereeOutput};
 use crate::room::ConnectionId;
@@ -82,7 +82,7 @@ pub(super) async fn attend(hub: Arc<Hub>, room: RoomEntry) {
 struct Attendance<'a> {
     hub: &'a Hub,
     referee: Referee,
-    mailbox: mpsc::Sender<Mail>,
+    mailbox: MailSender,
     traffic: Arc<super::metrics::Traffic>,
     link: Option<Link>,
     origin: Instant,

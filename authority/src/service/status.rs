@@ -125,7 +125,8 @@ impl RoomSettlement {
     }
 }
 
-/// Where a room stood at the end of its last turn.
+/// Where a room stood at the end of a turn. Whatever happens beside ticks and inputs is published with its turn; counts of those are at
+/// most 0.1 s old.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoomStatus {
     /// Where it stands.

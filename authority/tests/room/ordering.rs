@@ -40,6 +40,21 @@ fn a01_the_deadline_edge() {
 }
 
 #[test]
+fn a1_inputs_are_awaited_while_a_tick_that_the_clock_has_reached_lacks_one() {
+    assert!(Match::new(config(2, 6)).room.awaits_inputs(), "no clock says when they count");
+    let (mut game, clients) = Match::started(config(2, 6));
+    for tick in 0..20 {
+        game.input(clients[0], tick, 0);
+        if tick != 9 {
+            game.input(clients[1], tick, 0);
+        }
+        game.step();
+        // The room goes on without it at its deadline.
+        assert_eq!(game.room.awaits_inputs(), (9..15).contains(&tick), "{tick}");
+    }
+}
+
+#[test]
 fn a01_neutral_is_not_missing() {
     let (mut game, clients) = Match::started(config(2, 6));
     for a in 0..30 {

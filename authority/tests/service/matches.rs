@@ -73,10 +73,12 @@ async fn v1_a_room_made_over_http_is_described_joined_and_deserted() {
     for client in &clients {
         client_is("the match is played", client, |stats| stats.confirmed >= Tick::new(60)).await;
     }
+    let status = server.status(code);
+    // Counts are told now and then.
+    room_is("the room says so", &status, |status| status.frontier >= Tick::new(60)).await;
     let info = room_info(&address, &code.to_string().parse().expect("a code")).await.expect("it exists");
     assert_eq!((info.free_seats, info.phase), (0, SeenPhase::Running));
     assert!(info.frontier >= Tick::new(60));
-    let status = server.status(code);
     for client in clients {
         client.leave().expect("it plays");
         assert_eq!(soon("the client ends", client.join()).await.expect("no panic").end, NetEnd::Left);

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use bincode::{BorrowDecode, Encode};
 
+use super::inputs::INPUTS;
 use super::{
     Answer, Frames, Hello, Inputs, InquiryId, MAX_CLIENT_MESSAGE_BYTES, MAX_EPHEMERAL_BYTES, MAX_RESULT_BYTES,
     MessageError, NoSnapshot, PROTOCOL_VERSION, SNAPSHOT_CHUNK_BYTES, SnapshotHeader, TransferId,
@@ -151,8 +152,24 @@ impl<'a> ClientMessage<'a> {
                 return Err(MessageError::Protocol { theirs });
             }
         }
+        if bytes.len() <= MAX_CLIENT_MESSAGE_BYTES
+            && let Some(inputs) = Inputs::read(bytes)
+        {
+            return Ok(ClientMessage::Inputs(inputs));
+        }
+        ClientMessage::decode_any(bytes)
+    }
+
+    /// The general way, which also tells what is wrong.
+    pub(super) fn decode_any(bytes: &'a [u8]) -> Result<ClientMessage<'a>, MessageError> {
         let message: ClientMessage<'a> = wire::decode(bytes, MAX_CLIENT_MESSAGE_BYTES)?;
         if message.is_within_limits() { Ok(message) } else { Err(MessageError::Limit) }
+    }
+
+    /// Whether `bytes` are inputs, if they are a message at all. Reads no more than what kind of message it is.
+    #[must_use]
+    pub fn are_inputs(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&INPUTS)
     }
 
     fn is_within_limits(&self) -> bool {

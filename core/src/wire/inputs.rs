@@ -59,6 +59,40 @@ pub struct Inputs<'a> {
     pub inputs: InputRun<'a>,
 }
 
+impl<'a> Inputs<'a> {
+    /// The inputs that a whole message of this kind holds; `None` for everything that is not exactly what the encoder writes. Most of
+    /// what a room reads is inputs, and read field by field they cost a fifth of what the general way costs.
+    pub(super) fn read(message: &'a [u8]) -> Option<Inputs<'a>> {
+        let mut rest = message.strip_prefix(&[INPUTS])?;
+        let (generation, epoch) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
+        let (first, count, length) = (take_integer(&mut rest)?, take_u32(&mut rest)?, take_integer(&mut rest)?);
+        let inputs = InputRun { count, bytes: rest };
+        let is_whole = usize::try_from(length) == Ok(rest.len()) && inputs.is_valid();
+        let (generation, epoch, first) = (Generation(generation), ControlEpoch(epoch), Tick::new(first));
+        is_whole.then_some(Inputs { generation, epoch, first, inputs })
+    }
+}
+
+/// Takes an integer of the variable-length form: itself if it is small, or else its length and its bytes, in the shortest way.
+fn take_integer(rest: &mut &[u8]) -> Option<u64> {
+    let (first, behind) = rest.split_first()?;
+    let (value, least, behind) = match *first {
+        small @ 0..=250 => (u64::from(small), 0, behind),
+        251 => behind.split_first_chunk().map(|(bytes, behind)| (u16::from_le_bytes(*bytes).into(), 251, behind))?,
+        252 => {
+            behind.split_first_chunk().map(|(bytes, behind)| (u32::from_le_bytes(*bytes).into(), 1 << 16, behind))?
+        }
+        253 => behind.split_first_chunk().map(|(bytes, behind)| (u64::from_le_bytes(*bytes), 1 << 32, behind))?,
+        _ => return None,
+    };
+    *rest = behind;
+    (value >= least).then_some(value)
+}
+
+fn take_u32(rest: &mut &[u8]) -> Option<u32> {
+    take_integer(rest)?.try_into().ok()
+}
+
 /// Appends a [`ClientMessage::Inputs`](super::ClientMessage::Inputs) from `count` inputs of `input_bytes` each that lie one by one, without gathering them.
 pub fn encode_inputs<'a>(
     header: (Generation, ControlEpoch, Tick),
@@ -74,4 +108,4 @@ pub fn encode_inputs<'a>(
 }
 
 /// Number of [`ClientMessage::Inputs`](super::ClientMessage::Inputs) on the wire.
-const INPUTS: u32 = 2;
+pub(super) const INPUTS: u8 = 2;

@@ -165,6 +165,44 @@ mod tests {
         let mut streamed = vec![];
         encode_inputs((generation, epoch, first), 3, 2, inputs.into_iter(), &mut streamed);
         assert_eq!(streamed, gathered);
+        assert!(ClientMessage::are_inputs(&gathered) && !ClientMessage::are_inputs(&[]));
+        for other in [ClientMessage::Leave, ClientMessage::Ready { generation }, ClientMessage::Start] {
+            assert!(!ClientMessage::are_inputs(&bytes_of(&other)));
+        }
+    }
+
+    #[test]
+    fn k13_inputs_are_read_field_by_field_as_the_general_way_reads_them() {
+        let edges = [0, 250, 251, u64::from(u16::MAX), 1 << 16, u64::from(u32::MAX), 1 << 32, u64::MAX];
+        let mut messages = Vec::new();
+        for first in edges.map(Tick::new) {
+            for number in [0, 250, 251, 1 << 16, u32::MAX] {
+                for inputs in [InputRun { count: 2, bytes: b"abcd" }, InputRun { count: 300, bytes: &[7; 300] }] {
+                    let (generation, epoch) = (Generation(number), ControlEpoch(number));
+                    messages.push(bytes_of(&ClientMessage::Inputs(Inputs { generation, epoch, first, inputs })));
+                }
+            }
+        }
+        let agree = |bytes: &[u8]| {
+            let (read, general) = (Inputs::read(bytes).map(ClientMessage::Inputs), ClientMessage::decode_any(bytes));
+            assert_eq!(read, general.ok().filter(|_| ClientMessage::are_inputs(bytes)), "{bytes:?}");
+        };
+        for mut bytes in messages {
+            agree(&bytes);
+            // Everything that one wrong byte in the header makes of it, and every shorter and longer form.
+            for place in 0..bytes.len().min(28) {
+                let right = bytes[place];
+                for wrong in 0..=u8::MAX {
+                    bytes[place] = wrong;
+                    agree(&bytes);
+                }
+                bytes[place] = right;
+                agree(&bytes[..place]);
+                let mut longer = bytes.clone();
+                longer.insert(place, 0);
+                agree(&longer);
+            }
+        }
     }
 
     #[test]

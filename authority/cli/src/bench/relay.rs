@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::serve::runtime;
 
 /// Size of a read buffer, in bytes: as large as the service's.
-const READ_BUFFER_BYTES: usize = 4 * 1024;
+const READ_BUFFER_BYTES: usize = 1024;
 
 #[derive(Default)]
 struct RelayRoom {
