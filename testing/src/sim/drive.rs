@@ -36,7 +36,7 @@ impl SimulatedMatch {
             Happening::Reconnect(player) => self.connect(player, now),
             Happening::Leave(player) => {
                 let left = self.players.client_mut(player).map(Client::leave);
-                assert!(left.is_none_or(|left| left.is_ok()), "seat {player} can't leave: {left:?}");
+                assert!(left.as_ref().is_none_or(|left| left.is_ok()), "seat {player} can't leave: {left:?}");
                 self.players.drain(player, now, self.tick);
             }
         }
