@@ -107,10 +107,9 @@ impl RoomTask {
                     snapshot_kept |= matches!(event, RoomEvent::SnapshotKept { .. });
                     if let RoomEvent::SeatClaimed { seat, connection, .. }
                     | RoomEvent::SeatResumed { seat, connection, .. } = event
+                        && let Some(span) = self.spans.remove(&connection)
                     {
-                        if let Some(span) = self.spans.remove(&connection) {
-                            span.record("seat", seat.number());
-                        }
+                        span.record("seat", seat.number());
                     }
                     // Nobody may be listening.
                     let _ = self.channels.events.send(event);

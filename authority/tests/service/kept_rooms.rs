@@ -13,6 +13,7 @@ use retick_authority::service::{
 use retick_client::{CreateOptions, NetEnd, RoomLock, Visibility};
 use retick_core::client::ClientEvent;
 use retick_core::seat::Seat;
+use retick_core::snapshot::Snapshot;
 use retick_core::tick::Tick;
 use retick_core::wire::Refusal;
 
@@ -301,8 +302,14 @@ fn a7_a_latecomer_after_a_kill_is_built_from_the_stored_snapshot_and_plays_on() 
             let goal = late.stats().confirmed.max(clients[0].stats().confirmed).saturating_add(90);
             client_is("it plays on", &late, |stats| stats.confirmed >= goal).await;
             assert_eq!(late.stats().client.desyncs, 0);
-            // Between the snapshot and the kill all three have been, and say the same.
-            assert_agreement(&[sums_one, sums_two, late_sums], 1);
+            // The stored state is the one that both players had, and where all three have been they say the same.
+            let stored = Snapshot::from_bytes(&snapshot.bytes).expect("it was checked").checksum();
+            for sums in [&sums_one, &sums_two] {
+                assert_eq!(sums.lock().expect("not poisoned").get(&snapshot.tick), Some(&stored));
+            }
+            let reported = late_sums.lock().expect("not poisoned").keys().filter(|tick| **tick > snapshot.tick).count();
+            assert!(reported > 0, "guard: it has reports of its own");
+            assert_agreement(&[sums_one, sums_two, late_sums], 0);
             drop((clients, late));
             server.stop().await;
         });

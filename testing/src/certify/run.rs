@@ -8,7 +8,7 @@ use retick_core::seat::SeatCount;
 
 use super::measure::Match;
 use super::{Candidate, Certificate, Finding, FindingCode, Options, StepTimes, Trial, made_up_inputs, nearest_to_zero};
-use crate::assert::{GameFault, check_convergence, check_hydration, check_synctest};
+use crate::assert::{GameFault, Premise, check_convergence, check_hydration, check_synctest};
 
 /// Every how many ticks a fresh instance takes over, in the hydration check.
 const HYDRATE_EVERY_TICKS: u64 = 97;
@@ -110,6 +110,9 @@ impl<'a> Run<'a> {
             figures.rollbacks += rolled.rollbacks;
             figures.resimulated_ticks += rolled.resimulated_ticks;
             mispredicted_ticks += rolled.mispredicted_ticks;
+        }
+        if self.options.depths.is_empty() {
+            return Err(Premise::Misprediction { ticks }.into());
         }
         figures.mispredicted_ticks += mispredicted_ticks;
         let hydrated = check_hydration(other, descriptor, script, ticks, HYDRATE_EVERY_TICKS.min(ticks.div_ceil(3)))?;
