@@ -95,7 +95,8 @@ pub fn read_replay_file(path: &Path) -> Result<Vec<u8>, InvalidReplay> {
 /// std::fs::write(folder.join("empty.replay"), b"")?;
 /// let list = list_replays(&folder)?;
 /// assert!(matches!(list[0].1, Err(InvalidReplay::Replay(_))));
-/// # std::fs::remove_dir_all(&folder)
+/// std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors

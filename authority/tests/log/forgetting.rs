@@ -40,7 +40,10 @@ fn all(log: &mut FileLog<Disk>) -> Vec<(u64, Vec<u8>)> {
     let mut record = Vec::new();
     let sequences = 1..log.next_sequence() + 2;
     sequences
-        .filter_map(|sequence| log.read_into(sequence, &mut record).unwrap().then(|| (sequence, record.clone())))
+        .filter_map(|sequence| {
+            let found = log.read_into(sequence, &mut record).unwrap();
+            if found { Some((sequence, record.clone())) } else { None }
+        })
         .collect()
 }
 

@@ -17,7 +17,7 @@ pub const MAX_SYMBOLS: usize = 65_536;
 /// use retick_core::fields::{FieldNames, Symbols};
 ///
 /// let symbols: Symbols = "
-///     # address   bytes   name
+///     ## address  bytes   name
 ///     0x00100400  8       arena.clock
 ///     0x00100408  160*4   arena.players
 ///     1049616     2       arena.players[0].health

@@ -61,8 +61,7 @@ pub fn check_presentation_parity(
     script: &(impl Fn(Seat, Tick) -> Vec<u8> + Clone + Send + Sync + 'static),
     ticks: u64,
 ) -> Result<ParityProof, GameFault> {
-    let script = script.clone();
-    let setup = HarnessSetup::new(networked, descriptor.seats().count(), move |seat, tick| script(seat, tick));
+    let setup = HarnessSetup::new(networked, descriptor.seats().count(), script.clone());
     check_presentation_parity_of(setup, offline, descriptor, ticks)
 }
 

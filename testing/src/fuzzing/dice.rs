@@ -42,7 +42,7 @@ impl Mutator {
         let any = u8::try_from(self.below(256)).unwrap_or_default();
         match self.below(4) {
             0 => any % 8,
-            1 => 248 | any % 8,
+            1 => 248 | (any % 8),
             _ => any,
         }
     }

@@ -10,8 +10,9 @@ use retick_core::wire::{ClientMessage, Frames, RoomMessage};
 use super::room::captured;
 use super::{Seed, Verdict};
 
-/// Seats of the matches that frames are read for.
+/// Seats of the matches that runs of frames are read for, and most of those that a frame alone is.
 const SEATS: u8 = 3;
+const MOST_SEATS: u8 = 4;
 
 pub(super) fn check(input: &[u8]) -> Verdict {
     let Some((kind, bytes)) = input.split_first() else { return Verdict::Refused };
@@ -55,16 +56,19 @@ fn record(bytes: &[u8]) -> Verdict {
     Verdict::of(&record)
 }
 
+/// A frame does not say how many seats it is for, so it is read for each number of them.
 fn full_frame(bytes: &[u8]) -> Verdict {
-    let Some(seats) = SeatCount::new(SEATS) else { return Verdict::Refused };
-    let (mut frame, mut cursor) = (Frame::new(Generation(0), Tick::ZERO), Cursor::new(bytes));
-    let read = frame.decode_full(&mut cursor, seats);
-    if read.is_ok() {
-        let rest = cursor.rest().len();
-        assert_written(&bytes[..bytes.len() - rest], |out| frame.encode_full(out));
-        assert_eq!(frame.seat_count(), usize::from(SEATS));
+    let mut verdict = Verdict::Refused;
+    for seats in (1..=MOST_SEATS).filter_map(SeatCount::new) {
+        let (mut frame, mut cursor) = (Frame::new(Generation(0), Tick::ZERO), Cursor::new(bytes));
+        if frame.decode_full(&mut cursor, seats).is_ok() {
+            let rest = cursor.rest().len();
+            assert_written(&bytes[..bytes.len() - rest], |out| frame.encode_full(out));
+            assert_eq!(frame.seat_count(), seats.count());
+            verdict = Verdict::Taken;
+        }
     }
-    Verdict::of(&read)
+    verdict
 }
 
 /// A run of frames that is read to its end is written as the same bytes.

@@ -81,9 +81,9 @@ fn shots(seat: Seat, tick: Tick) -> Vec<u8> {
 /// What outgrows a byte in tick 41.
 fn growing(_: Seat, tick: Tick) -> Vec<u8> {
     pack_tally(match tick.index() {
-        0..40 => i32::from(tick.index() % 3 == 0),
+        0..40 => i32::from(tick.index().is_multiple_of(3)),
         40 => 300,
-        _ => 2 + i32::from(tick.index() % 3 == 0),
+        _ => 2 + i32::from(tick.index().is_multiple_of(3)),
     })
 }
 

@@ -118,9 +118,8 @@ impl Inputs {
             let wrong = |rule| breach(rule, at).of(frame.tick()).numbers(u64::from(seat.number()), 0);
             match view.input {
                 Some(input) if !view.substituted => {
-                    if !delivered.is_some_and(|delivered| delivered.values.contains(input)) {
-                        return Err(wrong(Rule::Input));
-                    }
+                    let is_theirs = delivered.is_some_and(|delivered| delivered.values.contains(input));
+                    is_theirs.then_some(()).ok_or_else(|| wrong(Rule::Input))?;
                 }
                 _ if delivered.is_some_and(|delivered| delivered.counts) => return Err(wrong(Rule::Substituted)),
                 _ => {}
