@@ -1,4 +1,5 @@
 //! Writes the first inputs of the fuzz targets: `cargo run -p retick-testing --example fuzz_seeds`.
+#![expect(clippy::print_stdout, reason = "it says what it wrote")]
 
 use std::fs;
 use std::io;

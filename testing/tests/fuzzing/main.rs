@@ -1,5 +1,4 @@
 //! The fuzzer's checks as ordinary tests: from the same first inputs, changed by a mutator of our own, on any toolchain.
-#![expect(clippy::unwrap_used, reason = "a panic in a test is a red test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
