@@ -11,7 +11,7 @@ pub struct Planned {
     pub event: Happening,
 }
 
-/// What can happen. `actor` is an [`ActorPlan::number`]; what names nobody does nothing.
+/// What can happen. `actor` is an [`ActorPlan::number`](super::ActorPlan::number); what names nobody does nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "fields are durations in milliseconds, or what their name says")]
 pub enum Happening {
