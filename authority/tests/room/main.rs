@@ -24,3 +24,4 @@ mod restoring;
 mod seats;
 mod summaries;
 mod tokens;
+mod torn;

@@ -6,25 +6,8 @@ use retick_core::tick::Tick;
 use retick_core::wire::{ClientMessage, Frames, ReleaseTag};
 
 use crate::donors::encoded;
-use crate::driver::{GENERATION, Match, Notice, SECRET, Transfer, bytes_of, config, durable, seat};
-
-/// Plays up to this tick, each tick with another value.
-fn play(game: &mut Match, clients: &[ConnectionId], until: u64) {
-    while game.room.frontier() < Tick::new(until) {
-        let next = game.room.frontier().index();
-        clients.iter().for_each(|client| game.input(*client, next, i32::try_from(next).expect("small")));
-        game.step();
-    }
-}
-
-/// A match of two that was played for 60 ticks, of which its log has lost those from 48 on.
-fn torn() -> (Match, Vec<ConnectionId>) {
-    let (mut game, clients) = Match::started(config(2, 6));
-    play(&mut game, &clients, 60);
-    game.restart(game.records_before(48), Durability::Interval);
-    assert!(game.room.is_recovering());
-    (game, clients)
-}
+use crate::driver::{GENERATION, Match, Notice, SECRET, Transfer, bytes_of, durable, seat};
+use crate::torn::{play, torn};
 
 /// What the room itself would give a release as its tag, which ends before `next` with this head of the chain.
 fn tag(next: u64, head: retick_core::digest::Digest) -> ReleaseTag {

@@ -2,31 +2,14 @@
 
 use retick_authority::log::{FrameLog, MemoryLog, Record};
 use retick_authority::room::{
-    ConnectionId, Durability, MatchSettlement, RecordError, RestoreError, Room, RoomConfig, SeatPolicy, SeatState,
+    Durability, MatchSettlement, RecordError, RestoreError, Room, RoomConfig, SeatPolicy, SeatState,
 };
 use retick_core::tick::Tick;
 use retick_core::wire::{ClientMessage, Refusal};
 
 use crate::donors::encoded;
 use crate::driver::{Match, Notice, config, durable, seat};
-
-/// Plays up to this tick, each tick with another value.
-fn play(game: &mut Match, clients: &[ConnectionId], until: u64) {
-    while game.room.frontier() < Tick::new(until) {
-        let next = game.room.frontier().index();
-        clients.iter().for_each(|client| game.input(*client, next, i32::try_from(next).expect("small")));
-        game.step();
-    }
-}
-
-/// A match of two that was played for 60 ticks, of which its log has lost those from 48 on.
-fn torn() -> (Match, Vec<ConnectionId>) {
-    let (mut game, clients) = Match::started(config(2, 6));
-    play(&mut game, &clients, 60);
-    game.restart(game.records_before(48), Durability::Interval);
-    assert!(game.room.is_recovering());
-    (game, clients)
-}
+use crate::torn::{play, torn};
 
 #[test]
 fn a12_no_epoch_is_given_out_again_after_a_restart() {
