@@ -117,10 +117,8 @@ impl Inputs {
             let delivered = self.delivered.get(&slot);
             let wrong = |rule| breach(rule, at).of(frame.tick()).numbers(u64::from(seat.number()), 0);
             match view.input {
-                Some(input) if !view.substituted => {
-                    let is_theirs = delivered.is_some_and(|delivered| delivered.values.contains(input));
-                    is_theirs.then_some(()).ok_or_else(|| wrong(Rule::Input))?;
-                }
+                Some(input) if !view.substituted && delivered.is_some_and(|sent| sent.values.contains(input)) => {}
+                Some(_) if !view.substituted => return Err(wrong(Rule::Input)),
                 _ if delivered.is_some_and(|delivered| delivered.counts) => return Err(wrong(Rule::Substituted)),
                 _ => {}
             }

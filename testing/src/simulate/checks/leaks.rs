@@ -68,6 +68,10 @@ impl Leaks {
         found.collect()
     }
 
+    fn is_private(&self, bytes: &[u8]) -> bool {
+        self.find(bytes).iter().any(|mark| matches!(mark, Mark::Ephemeral(..) | Mark::Token(..)))
+    }
+
     /// An ephemeral has come: whoever is there now may have it, but its sender.
     fn handed(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let Ok(ClientMessage::Ephemeral { payload }) = ClientMessage::decode(bytes) else { return };
@@ -125,10 +129,7 @@ impl Check for Leaks {
             Seen::Handed { connection, bytes, read: true } => self.handed(*connection, bytes),
             Seen::Sent { to, bytes } => self.sent(at, to, bytes)?,
             // The log holds the secret and the names, and nothing else that is private.
-            Seen::Record { bytes, .. } => {
-                let leaks = self.find(bytes).iter().any(|mark| matches!(mark, Mark::Ephemeral(..) | Mark::Token(..)));
-                (!leaks).then_some(()).ok_or_else(|| breach(Rule::EphemeralLeak, at))?;
-            }
+            Seen::Record { bytes, .. } if self.is_private(bytes) => return Err(breach(Rule::EphemeralLeak, at)),
             _ => {}
         }
         Ok(())
